@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two halves that a session needs: one that makes evidence, one that judges it.
+#ifndef CARAVAN_ATTESTATION_ATTESTER_H_
+#define CARAVAN_ATTESTATION_ATTESTER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "attestation/appraisal.h"
+#include "attestation/binder.h"
+#include "attestation/evidence.h"
+#include "crypto/hash.h"
+
+namespace caravan::attestation {
+
+// Thread-safe. May block for as long as the TEE takes (up to seconds).
+class Attester {
+ public:
+  virtual ~Attester() = default;
+  // Fresh evidence that carries `report_data`. Unavailable when the TEE is busy (try again).
+  virtual absl::StatusOr<EvidenceSet> Collect(const ReportData& report_data) = 0;
+  virtual std::string Describe() const = 0;  // "sev-snp", "insecure-software"
+};
+
+// Thread-safe, pure: a policy and its endorsements, applied to evidence at a given time.
+class Appraiser {
+ public:
+  virtual ~Appraiser() = default;
+  virtual Appraisal Appraise(const EvidenceSet& evidence, const ReportData& expected,
+                             absl::Time now) const = 0;
+  // SHA-256 of the policy's canonical form: both ends put it into the binder.
+  virtual crypto::Sha256Digest PolicyDigest() const = 0;
+  virtual std::string PolicyName() const = 0;  // "prod"
+};
+
+}  // namespace caravan::attestation
+
+#endif  // CARAVAN_ATTESTATION_ATTESTER_H_

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What evidence is bound to: one function makes the 64 bytes that a report carries, so that the
+// attester and the verifier cannot differ.
+#ifndef CARAVAN_ATTESTATION_BINDER_H_
+#define CARAVAN_ATTESTATION_BINDER_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "crypto/hash.h"
+#include "crypto/key_tree.h"
+
+namespace caravan::attestation {
+
+// The exporter value that ties evidence to one channel, role, round, nonce and policy.
+struct Binder {
+  std::array<uint8_t, 32> bytes{};
+};
+
+// report_data of a CPU report; a strong type, so that no other 64 bytes pass for it.
+struct ReportData {
+  std::array<uint8_t, 64> bytes{};
+};
+
+inline constexpr std::string_view kSessionPurpose = "session";
+
+// SHA-256("caravan/1 report" ‖ role ‖ binder ‖ spki hash)[32] ‖ purpose[16] ‖ session id[16].
+// InvalidArgument when the purpose is empty or over 16 bytes.
+absl::StatusOr<ReportData> MakeReportData(crypto::Role attester, const Binder& binder,
+                                          const crypto::Sha256Digest& attester_spki,
+                                          std::string_view purpose,
+                                          const crypto::SessionId& session);
+
+}  // namespace caravan::attestation
+
+#endif  // CARAVAN_ATTESTATION_BINDER_H_

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libcaravan: collectives over attested, encrypted links, through the local daemon.
+//
+//   auto node = caravan::Node::Connect();                          // the daemon of this machine
+//   auto comm = caravan::Communicator::Create(**node, {"train", "10.0.0.1:7400"}, rank, size);
+//   auto buffer = (*node)->Allocate(bytes);                        // shared with the daemon
+//   float* x = (*buffer)->As<float>();
+//   auto work = (*comm)->AllReduce(**buffer, count, caravan::DataType::kFloat32,
+//                                  caravan::ReduceOp::kSum);
+//   absl::Status status = work->Wait();
+//
+// The names and meanings are NCCL's. The library holds no key and does no cryptography. Operations
+// are asynchronous; those of one communicator complete in the order of submission, and every rank
+// must submit the same operations in the same order (Send and Recv: the same order per pair).
+#ifndef CARAVAN_CLIENT_CARAVAN_H_
+#define CARAVAN_CLIENT_CARAVAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace caravan {
+
+enum class DataType : uint8_t {
+  kFloat16 = 1, kBfloat16 = 2, kFloat32 = 3, kFloat64 = 4, kInt32 = 5, kInt64 = 6,
+};
+enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 5 };
+enum class Algorithm : uint8_t {
+  kAuto = 0, kDirect = 1, kRing = 2, kRingForward = 3, kChainForward = 4,
+};
+
+size_t SizeOf(DataType type);  // bytes of one element
+
+// Memory shared with the daemon: the only memory that operations take. Freed on destruction (the
+// daemon keeps it until operations in flight have ended). Thread-compatible.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual uint8_t* data() = 0;
+  virtual uint64_t size() const = 0;  // bytes
+  virtual uint32_t id() const = 0;
+  template <typename T>
+  T* As() { return reinterpret_cast<T*>(data()); }
+};
+
+// A place in a buffer. `offset` in bytes.
+struct BufferRef {
+  BufferRef(Buffer& b, uint64_t at = 0) : buffer(&b), offset(at) {}  // NOLINT: implicit by design
+  Buffer* buffer;
+  uint64_t offset;
+};
+
+struct NodeOptions {
+  // Folder of workload.sock and memory.sock. Empty: $CARAVAN_RUNTIME_DIR, else /run/caravan.
+  std::string runtime_dir;
+  absl::Duration timeout = absl::Seconds(10);
+};
+
+// A connection to the local daemon. The daemon ends this process's communicators when it goes
+// away. Thread-safe.
+class Node {
+ public:
+  // Unavailable: no daemon there. PermissionDenied: the daemon does not serve this user.
+  static absl::StatusOr<std::unique_ptr<Node>> Connect(const NodeOptions& options = {});
+  virtual ~Node() = default;
+  // ResourceExhausted, with what is left, when over the application's share.
+  virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) = 0;
+};
+
+// One submitted operation. Cheap to copy; valid as long as its communicator.
+class Work {
+ public:
+  // OK when the result is in place on this rank. The communicator's first failure otherwise: the
+  // same on every rank. DeadlineExceeded when `deadline` passes first: the operation goes on.
+  absl::Status Wait(absl::Time deadline = absl::InfiniteFuture()) const;
+  // True once Wait() would not block.
+  bool Test() const;
+
+  class Impl;
+  Work(std::shared_ptr<Impl> impl, uint64_t id) : impl_(std::move(impl)), id_(id) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+  uint64_t id_;
+};
+
+// Where the members meet: the same on every rank.
+struct Rendezvous {
+  std::string name;          // of the communicator, 1 to 128 bytes
+  std::string root_address;  // control address of rank 0's daemon, "10.0.0.1:7400"
+};
+
+struct CommunicatorOptions {
+  absl::Duration create_timeout = absl::Seconds(60);
+  absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
+  std::string suite;                             // "", "AES_256_GCM", "CHACHA20_POLY1305"
+  int chunk_log2 = 17;                           // 14 to 18
+  int lanes = 1;                                 // TCP connections per peer, 1 to 16
+};
+
+// Thread-safe. Destruction ends it: outstanding operations of other ranks fail.
+class Communicator {
+ public:
+  // Blocks until all ranks have joined and every pair is attested and confirmed, or
+  // create_timeout. Every rank gets the same error.
+  static absl::StatusOr<std::unique_ptr<Communicator>> Create(
+      Node& node, const Rendezvous& rendezvous, int rank, int size,
+      const CommunicatorOptions& options = {});
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Counts are in elements, by NCCL's conventions; in place as in NCCL. ResourceExhausted when
+  // 256 operations are outstanding; InvalidArgument when a range leaves its buffer; the first
+  // failure once the communicator has failed.
+  absl::StatusOr<Work> AllReduce(BufferRef buffer, uint64_t count, DataType type, ReduceOp op,
+                                 Algorithm algorithm = Algorithm::kAuto);
+  virtual absl::StatusOr<Work> AllReduce(BufferRef input, BufferRef output, uint64_t count,
+                                         DataType type, ReduceOp op,
+                                         Algorithm algorithm = Algorithm::kAuto) = 0;
+  // `count` elements from each rank; output holds size × count.
+  virtual absl::StatusOr<Work> AllGather(BufferRef input, BufferRef output, uint64_t count,
+                                         DataType type, Algorithm algorithm = Algorithm::kAuto) = 0;
+  // `count` elements to each rank; input holds size × count.
+  virtual absl::StatusOr<Work> ReduceScatter(BufferRef input, BufferRef output, uint64_t count,
+                                             DataType type, ReduceOp op,
+                                             Algorithm algorithm = Algorithm::kAuto) = 0;
+  virtual absl::StatusOr<Work> Broadcast(BufferRef input, BufferRef output, uint64_t count,
+                                         DataType type, int root,
+                                         Algorithm algorithm = Algorithm::kAuto) = 0;
+  virtual absl::StatusOr<Work> Send(BufferRef input, uint64_t count, DataType type, int peer) = 0;
+  virtual absl::StatusOr<Work> Recv(BufferRef output, uint64_t count, DataType type, int peer) = 0;
+  virtual absl::StatusOr<Work> Barrier() = 0;
+
+  // OK, or the first failure of this communicator.
+  virtual absl::Status AsyncError() const = 0;
+  // Ends it on all ranks with `reason`. Idempotent, never blocks on a peer; the first reason wins.
+  virtual void Abort(const std::string& reason) = 0;
+};
+
+}  // namespace caravan
+
+#endif  // CARAVAN_CLIENT_CARAVAN_H_

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plan is what one rank does for one collective, as data: a list of steps over chunks with
+// dependencies. Four readers share it: the engine runs it on real memory, the simulator runs all
+// ranks in one process, the cost model prices it, people read it (`caravanctl plan explain`).
+//
+// A step is the life of one record at this rank:
+//   kSeal     seal `bytes` of `buffer` at `offset` once, send the record to each of `targets`
+//   kOpen     receive the record (phase, source, destination, chunk) from `via`, open it, then
+//             copy or reduce it into place, and, where `forward_to` is set, send the record on
+//             as it came
+//   kLocal    copy own input to own output (a no-op in place)
+// An empty operation still sends one empty record (chunk 0 of chunk_count 1, 0 bytes).
+//
+// Running a plan (the contract that the engine and the simulator both keep)
+//   - A step may run when all its dependencies have run.
+//   - A lane is a FIFO between two ranks; a record travels on lane chunk % lanes. From the ready
+//     kSeal steps and forwards for a lane, the sender picks the lowest step index first.
+//   - A receiver looks at the head of each lane only. A head whose step is not ready, or whose
+//     forward slot is not free, makes that lane wait; it never makes another lane wait.
+//   - Forwarded records are held in at most `forward_slots` slots.
+//   Under these rules every plan ends, for any lane capacity of at least one record: the property
+//   tests hold it.
+#ifndef CARAVAN_COLLECTIVE_PLAN_H_
+#define CARAVAN_COLLECTIVE_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "collective/types.h"
+
+namespace caravan::collective {
+
+inline constexpr uint16_t kEveryRank = 0xFFFF;   // destination under a sender key
+inline constexpr uint16_t kNobody = 0xFFFE;      // no forwarding
+
+enum class StepKind : uint8_t { kSeal, kOpen, kLocal };
+
+// Where bytes live. kScratch is `scratch_bytes` of private memory, one per running plan.
+enum class Place : uint8_t { kInput, kOutput, kScratch };
+
+struct Region {
+  Place place = Place::kInput;
+  uint64_t offset = 0;  // bytes
+};
+
+struct Step {
+  StepKind kind = StepKind::kLocal;
+  // kOpen: write = reduce ? read ⊕ record : record. kLocal: write = read.
+  bool reduce = false;
+  // Divide by the number of ranks after this reduction (kAvg's last contribution).
+  bool finish_average = false;
+  // The key: source's sender key when destination is kEveryRank, the pair's otherwise.
+  uint16_t source = 0;
+  uint16_t destination = 0;
+  uint16_t phase = 0;
+  uint16_t via = 0;                  // kOpen: the rank that transmits the record to this one
+  uint16_t forward_to = kNobody;     // kOpen
+  uint32_t chunk = 0;                // position in the source's vector for (destination, phase)
+  uint32_t bytes = 0;                // ≤ chunk size
+  Region read;                       // kSeal: the payload. kOpen: reduction's left operand. kLocal
+  Region write;                      // kOpen, kLocal
+  uint32_t first_target = 0;         // kSeal: targets[first_target, first_target + targets)
+  uint16_t target_count = 0;
+  uint32_t dependencies = 0;         // how many steps must run before this one
+  uint32_t first_dependent = 0;      // dependents[first_dependent, … + dependent_count)
+  uint32_t dependent_count = 0;
+};
+
+// Payload bytes of one rank; headers and tags are not counted.
+struct Counters {
+  uint64_t sealed = 0;
+  uint64_t opened = 0;
+  uint64_t forwarded = 0;   // payload bytes of records sent on as they came
+  uint64_t sent = 0;        // payload bytes written to peers: a record to three peers counts thrice
+  uint64_t received = 0;
+  uint64_t records_sealed = 0;
+  uint64_t records_opened = 0;
+  uint64_t records_sent = 0;
+
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+// How many chunks a source has for (destination, phase): record headers carry it, and `last`
+// marks the highest.
+struct Stream {
+  uint16_t source = 0;
+  uint16_t destination = 0;
+  uint16_t phase = 0;
+  uint32_t chunk_count = 1;
+  uint32_t last_chunk = 0;    // highest chunk planned
+};
+
+struct Plan {
+  OperationSpec spec;          // with the algorithm resolved
+  int rank = 0;
+  int size = 1;
+  std::vector<Step> steps;
+  std::vector<uint16_t> targets;
+  std::vector<uint32_t> dependents;
+  std::vector<Stream> streams;
+  uint64_t scratch_bytes = 0;
+  uint32_t forward_slots = 0;
+  Counters counters;           // what running the plan must count
+  uint32_t crypto_depth = 0;   // seal/open stages on the longest path over all ranks
+
+  uint64_t input_bytes() const;   // what the caller must provide, by NCCL's conventions
+  uint64_t output_bytes() const;
+
+  // Index into steps of the kOpen step that this record belongs to, or NotFound.
+  absl::StatusOr<uint32_t> FindOpen(uint16_t phase, uint16_t source, uint16_t destination,
+                                    uint32_t chunk) const;
+  // The stream of a step; every kSeal and kOpen step has one.
+  const Stream& StreamOf(const Step& step) const;
+
+  // A few lines for a person: algorithm, rounds, bytes sealed, opened, forwarded.
+  std::string Explain() const;
+};
+
+// Builds and checks the plan of `rank` among `size` (1 to 65534). InvalidArgument on a bad spec;
+// Unimplemented when the algorithm does not fit the operation. A plan that would repeat
+// (source, destination, phase, chunk) is refused with Internal.
+absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(const OperationSpec& spec, int rank,
+                                                      int size);
+
+}  // namespace caravan::collective
+
+#endif  // CARAVAN_COLLECTIVE_PLAN_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses an algorithm and says why. Every rank of a communicator must choose alike, so the
+// choice depends on the operation and on a table that is part of the communicator's roster.
+#ifndef CARAVAN_COLLECTIVE_SELECTOR_H_
+#define CARAVAN_COLLECTIVE_SELECTOR_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "collective/types.h"
+
+namespace caravan::collective {
+
+// The first row that fits (op equal, bytes ≤ max_bytes, size ≤ max_ranks) decides.
+struct SelectorRow {
+  Operation op = Operation::kAllReduce;
+  uint64_t max_bytes = UINT64_MAX;  // of the whole vector
+  int max_ranks = 65534;
+  Algorithm algorithm = Algorithm::kDirect;
+};
+
+using SelectorTable = std::vector<SelectorRow>;
+
+SelectorTable DefaultSelectorTable();
+std::string Canonical(const SelectorTable& table);
+
+struct Selection {
+  Algorithm algorithm = Algorithm::kDirect;
+  std::string reason;  // "direct: 2 rounds and crypto depth 2 against 6 and 4 for the ring"
+};
+
+// Resolves spec.algorithm: kAuto by the table, anything else as it is when it fits the operation
+// (Unimplemented otherwise).
+absl::StatusOr<Selection> Select(const OperationSpec& spec, int size, const SelectorTable& table);
+
+// Algorithms that can carry `op`, best known first.
+absl::Span<const Algorithm> AlgorithmsFor(Operation op);
+
+}  // namespace caravan::collective
+
+#endif  // CARAVAN_COLLECTIVE_SELECTOR_H_

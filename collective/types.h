@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary of collectives: operations, element types, reductions, algorithms, and the
+// description of one operation that all ranks must agree on.
+#ifndef CARAVAN_COLLECTIVE_TYPES_H_
+#define CARAVAN_COLLECTIVE_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace caravan::collective {
+
+// Wire values: they stand in record headers and in ring entries. Never renumber.
+enum class Operation : uint8_t {
+  kAllReduce = 1,
+  kAllGather = 2,
+  kReduceScatter = 3,
+  kBroadcast = 4,
+  kSend = 5,
+  kRecv = 6,
+  kBarrier = 7,
+};
+
+enum class DataType : uint8_t {
+  kFloat16 = 1,
+  kBfloat16 = 2,
+  kFloat32 = 3,
+  kFloat64 = 4,
+  kInt32 = 5,
+  kInt64 = 6,
+};
+
+enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 5 };
+
+// kAuto: the selector chooses. Every rank of a communicator has the same selector table.
+enum class Algorithm : uint8_t {
+  kAuto = 0,
+  kDirect = 1,          // every rank to every rank; sender keys where several read
+  kRing = 2,            // ring reduce-scatter, a key per hop
+  kRingForward = 3,     // ring with ciphertext forwarding (all-gather; second half of allreduce)
+  kChainForward = 4,    // pipelined chain, ciphertext forwarded (broadcast)
+};
+
+std::string_view Name(Operation op);     // "allreduce", "allgather", "reducescatter", …
+std::string_view Name(DataType type);    // "f16", "bf16", "f32", "f64", "int32", "int64"
+std::string_view Name(ReduceOp op);      // "sum", "prod", "min", "max", "avg"
+std::string_view Name(Algorithm algo);   // "auto", "direct", "ring", "ring-forward", …
+absl::StatusOr<Operation> ParseOperation(std::string_view name);
+absl::StatusOr<DataType> ParseDataType(std::string_view name);
+absl::StatusOr<ReduceOp> ParseReduceOp(std::string_view name);
+absl::StatusOr<Algorithm> ParseAlgorithm(std::string_view name);
+
+size_t SizeOf(DataType type);  // bytes of one element
+
+// One operation as every rank must see it. `count` follows NCCL: elements of the input for
+// AllReduce, Broadcast, Send, Recv; of each rank's input for AllGather; of each rank's output for
+// ReduceScatter; 0 for Barrier. A count of 0 is valid.
+struct OperationSpec {
+  Operation op = Operation::kAllReduce;
+  DataType dtype = DataType::kFloat32;
+  ReduceOp reduce = ReduceOp::kSum;
+  uint16_t root = 0;     // Broadcast
+  uint16_t peer = 0;     // Send: the destination; Recv: the source
+  uint64_t count = 0;
+  Algorithm algorithm = Algorithm::kAuto;
+  int chunk_log2 = 17;   // chunks of 2^14 to 2^18 bytes
+
+  uint64_t bytes() const { return count * SizeOf(dtype); }
+
+  // InvalidArgument: names the field that is out of range for `size` ranks.
+  absl::Status Validate(int rank, int size) const;
+  // What all ranks must have in common, encoded unambiguously; its SHA-256 prefix is in every
+  // record header. Send and Recv of one pair encode alike. `algorithm` must be resolved.
+  std::string Canonical() const;
+  // "allreduce(f32 × 1024, sum)": for error messages.
+  std::string Describe() const;
+};
+
+}  // namespace caravan::collective
+
+#endif  // CARAVAN_COLLECTIVE_TYPES_H_

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine: takes operations from communicators' rings, runs their plans over lanes, writes
+// completions. One thread owns all of it; every public call posts to that thread.
+#ifndef CARAVAN_DAEMON_ENGINE_ENGINE_H_
+#define CARAVAN_DAEMON_ENGINE_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "collective/plan.h"
+#include "collective/selector.h"
+#include "crypto/key_tree.h"
+#include "crypto/record.h"
+#include "crypto/secret_bytes.h"
+#include "daemon/engine/shared_memory.h"
+#include "daemon/transport/data_connection.h"
+
+namespace caravan::engine {
+
+// What went wrong first at this rank. The engine stops the group and reports; it does not decide:
+// the service agrees on one reason among the ranks and calls Fail().
+struct Fault {
+  absl::StatusCode code = absl::StatusCode::kInternal;
+  uint16_t rank = 0;      // who reports
+  uint16_t peer = 0;      // who is blamed; own rank for an application's fault
+  uint64_t sequence = 0;
+  uint16_t phase = 0;
+  uint32_t chunk = 0;
+  uint64_t bytes_done = 0;
+  bool mismatch = false;  // the peer's record belongs to another operation than ours
+  std::string message;    // whole sentence: names rank, peer, sequence, phase, chunk, bytes
+};
+
+struct Peer {
+  uint16_t rank = 0;
+  std::string name;                          // for messages
+  crypto::SecretBytes pair_parent_out;       // us → peer
+  crypto::SecretBytes pair_parent_in;        // peer → us
+  crypto::SecretBytes sender_parent;         // the peer's
+  std::vector<transport::DataConnection> lanes;  // index = lane
+};
+
+// One member's part of one epoch.
+struct GroupConfig {
+  crypto::EpochId epoch{};
+  std::string name;
+  uint16_t rank = 0;
+  uint16_t size = 1;
+  crypto::Suite suite = crypto::Suite::kAes256Gcm;
+  int chunk_log2 = 17;
+  absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
+  collective::SelectorTable selector;
+  crypto::SecretBytes sender_parent;            // ours
+  std::vector<Peer> peers;                      // every other rank
+  std::shared_ptr<SharedMemory> ring;           // holds a v1::SharedRing
+  std::shared_ptr<BufferTable> buffers;
+  int wake_fd = -1;                             // eventfd that the application writes; a dup, owned
+  // Called once, on the engine's thread, at the first local fault. Must not block.
+  std::function<void(Fault)> on_fault;
+};
+
+struct GroupStatus {
+  std::string name;
+  crypto::EpochId epoch{};
+  uint16_t rank = 0;
+  uint16_t size = 0;
+  std::string suite;                   // "AES_256_GCM/ipsec-mb"
+  uint64_t operations = 0;             // completed
+  collective::Counters expected;       // by the plans
+  collective::Counters counted;        // in the AEAD and socket calls
+  uint64_t tag_failures = 0;
+  uint64_t memory_bytes = 0;           // wire buffers, forward slots, scratch
+  absl::Status failure;                // OK while alive
+};
+
+// Thread-safe.
+class Engine {
+ public:
+  struct Options {
+    crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine
+    absl::Duration spin = absl::Microseconds(50);    // before sleeping
+  };
+  static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
+  virtual ~Engine() = default;
+
+  // Starts serving the ring. InvalidArgument when the configuration contradicts itself.
+  virtual absl::Status AddGroup(GroupConfig config) = 0;
+  // Ends the group with `reason` (the first one wins): fails everything outstanding, marks the
+  // ring, closes the lanes, wipes the keys. Unknown epochs are ignored.
+  virtual void Fail(const crypto::EpochId& epoch, const absl::Status& reason) = 0;
+  // Like Fail with Cancelled, then forgets the group. Returns when nothing refers to it any more.
+  virtual void Remove(const crypto::EpochId& epoch) = 0;
+  virtual std::vector<GroupStatus> List() = 0;
+  // "allreduce(f32 × 1024, sum)" of a submitted operation, or NotFound.
+  virtual absl::StatusOr<std::string> DescribeOperation(const crypto::EpochId& epoch,
+                                                        uint64_t sequence) = 0;
+  virtual void Stop() = 0;
+};
+
+}  // namespace caravan::engine
+
+#endif  // CARAVAN_DAEMON_ENGINE_ENGINE_H_

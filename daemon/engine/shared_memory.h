@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that the daemon owns and an application maps: sealed memfds.
+#ifndef CARAVAN_DAEMON_ENGINE_SHARED_MEMORY_H_
+#define CARAVAN_DAEMON_ENGINE_SHARED_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "absl/status/statusor.h"
+
+namespace caravan::engine {
+
+// A memfd that can neither shrink nor grow (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), mapped
+// read-write here. Shared by reference: an operation in flight keeps it mapped.
+class SharedMemory {
+ public:
+  // `size` > 0, rounded up to whole pages. ResourceExhausted when memory or descriptors run out.
+  static absl::StatusOr<std::shared_ptr<SharedMemory>> Create(const char* name, uint64_t size);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  int fd() const { return fd_; }
+  uint8_t* data() const { return data_; }
+  uint64_t size() const { return size_; }  // as asked for
+
+ private:
+  SharedMemory(int fd, uint8_t* data, uint64_t size, uint64_t mapped)
+      : fd_(fd), data_(data), size_(size), mapped_(mapped) {}
+  int fd_;
+  uint8_t* data_;
+  uint64_t size_;
+  uint64_t mapped_;
+};
+
+// One application's buffers by id (ids start at 1; 0 means "no buffer"). Thread-safe.
+class BufferTable {
+ public:
+  explicit BufferTable(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  // ResourceExhausted when the application's share is used up: says how much is left.
+  absl::StatusOr<uint32_t> Allocate(uint64_t size);
+  absl::Status Free(uint32_t id);                        // NotFound
+  std::shared_ptr<SharedMemory> Find(uint32_t id) const;  // null if none
+  uint64_t bytes() const;
+
+ private:
+  const uint64_t max_bytes_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uint32_t, std::shared_ptr<SharedMemory>> buffers_;
+  uint64_t bytes_ = 0;
+  uint32_t next_ = 1;
+};
+
+}  // namespace caravan::engine
+
+#endif  // CARAVAN_DAEMON_ENGINE_SHARED_MEMORY_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Data connections ("lanes"): TCP connections that carry sealed records of one epoch between two
+// nodes. Each begins with an authenticated preamble (docs/protocol.md, "A data connection").
+// A lane belongs to one epoch, so a waiting communicator never holds up another.
+#ifndef CARAVAN_DAEMON_TRANSPORT_DATA_CONNECTION_H_
+#define CARAVAN_DAEMON_TRANSPORT_DATA_CONNECTION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "crypto/key_tree.h"
+#include "crypto/secret_bytes.h"
+
+namespace caravan::transport {
+
+// An authenticated connection. Owns the descriptor: non-blocking, TCP_NODELAY.
+struct DataConnection {
+  int fd = -1;
+  crypto::SessionId session{};
+  crypto::EpochId epoch{};
+  uint16_t lane = 0;
+
+  DataConnection() = default;
+  DataConnection(DataConnection&& other) noexcept;
+  DataConnection& operator=(DataConnection&& other) noexcept;
+  ~DataConnection();
+  int Release();  // gives the descriptor away
+};
+
+struct SocketOptions {
+  int send_buffer = 0;     // SO_SNDBUF bytes, 0: the kernel's choice
+  int receive_buffer = 0;  // SO_RCVBUF bytes
+};
+
+// Dials `address`, runs the preamble, returns when both sides are confirmed. Unavailable: no
+// connection, or the other side does not know the session or epoch yet (may be tried again).
+// PermissionDenied: a confirmation that does not verify. DeadlineExceeded.
+absl::StatusOr<DataConnection> DialData(const std::string& address,
+                                        const crypto::SessionId& session,
+                                        const crypto::SecretBytes& session_secret,
+                                        const crypto::EpochId& epoch, uint16_t lane,
+                                        const SocketOptions& socket, absl::Time deadline);
+
+// Accepts data connections on one port, on a thread of its own.
+class DataListener {
+ public:
+  struct Options {
+    std::string listen_address;  // port 0 picks one
+    SocketOptions socket;
+    absl::Duration preamble_timeout = absl::Seconds(5);
+    int max_half_open = 256;     // connections in their preamble; more are closed at once
+    // The secret of an open session, or empty: then the connection is closed quietly. Both are
+    // called on the listener's thread.
+    std::function<crypto::SecretBytes(const crypto::SessionId&)> find_secret;
+    // Takes the connection, or drops it when the epoch is not known (any more).
+    std::function<void(DataConnection)> on_connection;
+  };
+  static absl::StatusOr<std::unique_ptr<DataListener>> Start(Options options);
+  virtual ~DataListener() = default;
+  virtual int port() const = 0;
+  virtual void Stop() = 0;
+};
+
+}  // namespace caravan::transport
+
+#endif  // CARAVAN_DAEMON_TRANSPORT_DATA_CONNECTION_H_
