@@ -38,7 +38,7 @@ class FakeDaemon {
   virtual ~FakeDaemon() = default;
 
   virtual const std::string& runtime_dir() const = 0;
-  // Operations are taken, but complete only after Release().
+  // Leaves operations in the rings until Release().
   virtual void Hold() = 0;
   virtual void Release() = 0;
   // Marks every ring as failed, then fails what is outstanding.
