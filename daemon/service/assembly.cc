@@ -15,6 +15,11 @@ namespace {
 
 constexpr size_t kParallel = 16;
 constexpr absl::Duration kRetry = absl::Milliseconds(20);
+constexpr absl::Duration kDialTry = absl::Seconds(2);
+
+bool MayTryAgain(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
 
 absl::Status At(absl::string_view doing, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(doing, ": ", status.message()));
@@ -80,12 +85,16 @@ absl::Status DialLanes(Membership& membership, const AssemblyTools& tools,
                        const session::Session& session, uint16_t peer, absl::Time deadline) {
   const std::string& address = membership.roster().members(peer).data_address();
   for (uint16_t lane = 0; lane < membership.roster().lanes(); ++lane) {
-    absl::StatusOr<transport::DataConnection> connection =
-        tools.dial(address, session, membership.epoch(), lane, deadline);
-    while (!connection.ok() && absl::IsUnavailable(connection.status()) &&
-           absl::Now() + kRetry < deadline && membership.cancellation().status().ok()) {
+    // In short tries, so that the epoch's end is noticed in between.
+    auto dial = [&] {
+      return tools.dial(address, session, membership.epoch(), lane,
+                        std::min(deadline, absl::Now() + kDialTry));
+    };
+    absl::StatusOr<transport::DataConnection> connection = dial();
+    while (MayTryAgain(connection.status()) && absl::Now() + kRetry < deadline &&
+           membership.cancellation().status().ok()) {
       absl::SleepFor(kRetry);
-      connection = tools.dial(address, session, membership.epoch(), lane, deadline);
+      connection = dial();
     }
     if (!connection.ok()) return connection.status();
     if (absl::Status status = membership.AddLane(*std::move(connection)); !status.ok()) {
