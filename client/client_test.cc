@@ -308,7 +308,8 @@ TEST_F(ClientTest, AbortsThroughTheDaemonWithoutWaiting) {
   comm_->Abort("loss is NaN");
   comm_->Abort("a later reason");
   EXPECT_EQ(work->Wait(), absl::CancelledError("loss is NaN"));
-  EXPECT_TRUE(Soon([&] { return daemon_->abort_reasons().size() == 2; }));
+  EXPECT_TRUE(
+      Soon([&] { return daemon_->abort_reasons() == std::vector<std::string>{"loss is NaN"}; }));
 }
 
 TEST_F(ClientTest, AbortEndsWithoutTheDaemonsAnswer) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -73,6 +75,7 @@ class LocalCommunicator : public Communicator {
         size_(size) {}
 
   ~LocalCommunicator() override {
+    if (aborting_.joinable()) aborting_.join();  // bounded by the node's time-out
     ring_->Fail(absl::CancelledError("the communicator was destroyed"));
     // Waits for the answer, so that the name is free for the next communicator.
     if (connection_->alive()) connection_->workload().DestroyCommunicator(handle_).IgnoreError();
@@ -118,17 +121,21 @@ class LocalCommunicator : public Communicator {
   absl::Status AsyncError() const override { return ring_->Failure(); }
 
   void Abort(const std::string& reason) override {
-    // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
-    // can't be reached does the reason count for this rank alone.
-    connection_->workload().AbortCommunicator(
-        handle_, reason, [ring = ring_, reason](const absl::Status& status) {
-          if (status.ok()) return;
-          ring->Fail(absl::CancelledError(absl::StrCat(
-              "aborted here: ", reason, " (telling the daemon failed: ", status.message(), ")")));
-        });
+    // The call has a thread of its own: a daemon that does not answer must not hold the caller.
+    std::call_once(abort_once_,
+                   [&] { aborting_ = std::thread([this, reason] { TellAbort(reason); }); });
   }
 
  private:
+  void TellAbort(const std::string& reason) {
+    // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
+    // can't be told does the reason count for this rank alone.
+    const absl::Status told = connection_->workload().AbortCommunicator(handle_, reason);
+    if (told.ok()) return;
+    ring_->Fail(absl::CancelledError(absl::StrCat(
+        "aborted here: ", reason, " (telling the daemon failed: ", told.message(), ")")));
+  }
+
   static Arguments Describe(Operation op, uint64_t count, DataType type, Algorithm algorithm) {
     Arguments a;
     a.op = op;
@@ -170,6 +177,8 @@ class LocalCommunicator : public Communicator {
   const uint64_t handle_;
   const int rank_;
   const int size_;
+  std::once_flag abort_once_;
+  std::thread aborting_;  // started once, under abort_once_
 };
 
 }  // namespace

@@ -198,7 +198,10 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
       if (!Known(request->token())) return Stranger();
       aborts_.push_back(request->reason());
     }
-    while (!options_.answer_abort && !context->IsCancelled() && !dead_) usleep(1000);
+    if (!options_.answer_abort) {
+      while (!context->IsCancelled() && !dead_) usleep(1000);
+      return grpc::Status::CANCELLED;
+    }
     FailRings(absl::CancelledError(request->reason()));
     return grpc::Status::OK;
   }
