@@ -39,7 +39,9 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
                    kLongestName);
   }
-  if (rendezvous.root_address.empty()) return invalid("the rendezvous has no root_address");
+  if (rank != 0 && rendezvous.root_address.empty()) {
+    return invalid("the rendezvous has no root_address");
+  }
   if (size < 1 || size > kMostRanks) {
     return invalid("size ", size, ", expected 1 to ", kMostRanks);
   }
@@ -56,8 +58,8 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
                    "\", expected AES_256_GCM or CHACHA20_POLY1305");
   }
   for (absl::Duration limit : {options.create_timeout, options.deadline}) {
-    if (limit < absl::Milliseconds(1) || limit > absl::Hours(24)) {
-      return invalid("create_timeout and deadline must be 1 ms to 24 h, one is ",
+    if (limit < absl::Milliseconds(10) || limit > absl::Hours(24)) {
+      return invalid("create_timeout and deadline must be 10 ms to 24 h, one is ",
                      absl::FormatDuration(limit));
     }
   }

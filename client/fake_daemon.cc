@@ -237,6 +237,13 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
   void ServeMemory(Descriptor socket) {
     auto wake = std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     std::string token;
+    if (options_.refuse) {
+      v1::MemoryReply reply{};
+      reply.magic = v1::kMemoryMagic;
+      reply.code = static_cast<uint32_t>(absl::StatusCode::kPermissionDenied);
+      Send(socket.get(), reply, -1);
+      return;
+    }
     v1::MemoryRequest request;
     while (recv(socket.get(), &request, sizeof request, 0) == sizeof request) {
       v1::MemoryReply reply{};
