@@ -4,7 +4,7 @@
 //
 // How to use it safely
 //   - One Aead holds one key. Never seal twice under the same nonce: go through
-//     crypto/record_cipher.h, which spends each nonce in a ledger first.
+//     crypto/record.h, which spends each nonce in a ledger first.
 //   - The plaintext of Seal() must not change while the call runs, unless ReadsPlaintextOnce()
 //     says so for the engine: an engine that reads twice can be raced into a valid forgery.
 //   - Open() writes unauthenticated plaintext before it compares the tag. Give it scratch memory
@@ -38,8 +38,9 @@ enum class Engine : uint8_t {
 inline constexpr size_t kAeadKeySize = 32;
 inline constexpr size_t kAeadNonceSize = 12;
 inline constexpr size_t kAeadTagSize = 16;
+inline constexpr size_t kMaxAeadInput = size_t{1} << 30;  // one call's input, and its AD
 
-std::string_view SuiteName(Suite suite);    // "AES_256_GCM", "CHACHA20_POLY1305"
+std::string_view SuiteName(Suite suite);     // "AES_256_GCM", "CHACHA20_POLY1305"
 std::string_view EngineName(Engine engine);  // "ipsec-mb", "ipsec-mb-sse", "openssl"
 
 // The fastest engine that this CPU can run, and all that it can run.
@@ -58,7 +59,7 @@ class Aead {
 
   // Encrypts `plaintext` into `ciphertext` (same size; may be the same memory, may not overlap
   // otherwise) and writes `tag`. `nonce` 12 bytes, `tag` 16 bytes. InvalidArgument on a wrong
-  // size: nothing is written then.
+  // size or a partial overlap: nothing is written then.
   virtual absl::Status Seal(absl::Span<const uint8_t> nonce, absl::Span<const uint8_t> ad,
                             absl::Span<const uint8_t> plaintext, absl::Span<uint8_t> ciphertext,
                             absl::Span<uint8_t> tag) = 0;

@@ -43,8 +43,8 @@ absl::StatusOr<SecretBytes> Expand(const SecretBytes& parent, std::string_view l
 absl::StatusOr<SecretBytes> SessionSecret(const SecretBytes& psk, const SecretBytes& exported);
 
 // HMAC-SHA-384(Expand(session_secret, "accept", role, round, 48), transcript hash).
-absl::StatusOr<Sha384Digest> AcceptMac(const SecretBytes& session_secret, Role role,
-                                       uint32_t round, const Sha384Digest& transcript);
+absl::StatusOr<Sha384Digest> AcceptMac(const SecretBytes& session_secret, Role role, uint32_t round,
+                                       const Sha384Digest& transcript);
 
 absl::StatusOr<SecretBytes> WrapKey(const SecretBytes& session_secret, const EpochId& epoch,
                                     uint16_t recipient);
@@ -81,8 +81,8 @@ struct ConnectionId {
   std::array<uint8_t, 32> dialler_nonce{};
   std::array<uint8_t, 32> acceptor_nonce{};
 };
-absl::StatusOr<SecretBytes> ConnectionKey(const SecretBytes& session_secret,
-                                          const ConnectionId& id, uint8_t direction);
+absl::StatusOr<SecretBytes> ConnectionKey(const SecretBytes& session_secret, const ConnectionId& id,
+                                          uint8_t direction);
 
 }  // namespace caravan::crypto
 

@@ -4,7 +4,7 @@
 // core dumps, and is zeroed when released.
 //
 // How to use it safely
-//   - Derive into it (crypto/hkdf.h, crypto/key_tree.h), move it, never copy it out.
+//   - Derive into it (crypto/hash.h, crypto/key_tree.h), move it, never copy it out.
 //   - The bytes are reachable only through Expose() and ExposeMutable(), so that every reader in
 //     the tree can be found by searching for "Expose".
 //   - Compare with ConstantTimeEquals(), never with memcmp.
@@ -40,7 +40,8 @@ class SecretBytes {
   static absl::StatusOr<SecretBytes> Zero(size_t size);
   // A copy of `bytes`. The caller still has to wipe its own copy. Errors as Zero().
   static absl::StatusOr<SecretBytes> Copy(absl::Span<const uint8_t> bytes);
-  // `size` bytes from the system's random generator. Errors as Zero().
+  // `size` bytes from the system's random generator. Errors as Zero(), and Internal when
+  // the generator fails.
   static absl::StatusOr<SecretBytes> Random(size_t size);
 
   size_t size() const { return size_; }
