@@ -10,7 +10,8 @@
 //             copy or reduce it into place, and, where `forward_to` is set, send the record on
 //             as it came
 //   kLocal    copy own input to own output (a no-op in place)
-// An empty operation still sends one empty record (chunk 0 of chunk_count 1, 0 bytes).
+// An empty operation still sends one empty record a stream (chunk 0 of chunk_count 1, 0 bytes), so
+// that ranks which disagree about it notice.
 //
 // Running a plan (the contract that the engine and the simulator both keep)
 //   - A step may run when all its dependencies have run.
@@ -27,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,8 +37,8 @@
 
 namespace caravan::collective {
 
-inline constexpr uint16_t kEveryRank = 0xFFFF;   // destination under a sender key
-inline constexpr uint16_t kNobody = 0xFFFE;      // no forwarding
+inline constexpr uint16_t kEveryRank = 0xFFFF;  // destination under a sender key
+inline constexpr uint16_t kNobody = 0xFFFE;     // no forwarding
 
 enum class StepKind : uint8_t { kSeal, kOpen, kLocal };
 
@@ -58,16 +60,16 @@ struct Step {
   uint16_t source = 0;
   uint16_t destination = 0;
   uint16_t phase = 0;
-  uint16_t via = 0;                  // kOpen: the rank that transmits the record to this one
-  uint16_t forward_to = kNobody;     // kOpen
-  uint32_t chunk = 0;                // position in the source's vector for (destination, phase)
-  uint32_t bytes = 0;                // ≤ chunk size
-  Region read;                       // kSeal: the payload. kOpen: reduction's left operand. kLocal
-  Region write;                      // kOpen, kLocal
-  uint32_t first_target = 0;         // kSeal: targets[first_target, first_target + targets)
+  uint16_t via = 0;               // kOpen: the rank that transmits the record to this one
+  uint16_t forward_to = kNobody;  // kOpen
+  uint32_t chunk = 0;             // position in the source's vector for (destination, phase)
+  uint32_t bytes = 0;             // ≤ chunk size, kLocal included
+  Region read;                    // kSeal: the payload. kOpen: reduction's left operand. kLocal
+  Region write;                   // kOpen, kLocal
+  uint32_t first_target = 0;      // kSeal: targets[first_target, first_target + targets)
   uint16_t target_count = 0;
-  uint32_t dependencies = 0;         // how many steps must run before this one
-  uint32_t first_dependent = 0;      // dependents[first_dependent, … + dependent_count)
+  uint32_t dependencies = 0;     // how many steps must run before this one
+  uint32_t first_dependent = 0;  // dependents[first_dependent, … + dependent_count)
   uint32_t dependent_count = 0;
 };
 
@@ -75,8 +77,8 @@ struct Step {
 struct Counters {
   uint64_t sealed = 0;
   uint64_t opened = 0;
-  uint64_t forwarded = 0;   // payload bytes of records sent on as they came
-  uint64_t sent = 0;        // payload bytes written to peers: a record to three peers counts thrice
+  uint64_t forwarded = 0;  // payload bytes of records sent on as they came
+  uint64_t sent = 0;       // payload bytes written to peers: a record to three peers counts thrice
   uint64_t received = 0;
   uint64_t records_sealed = 0;
   uint64_t records_opened = 0;
@@ -92,11 +94,11 @@ struct Stream {
   uint16_t destination = 0;
   uint16_t phase = 0;
   uint32_t chunk_count = 1;
-  uint32_t last_chunk = 0;    // highest chunk planned
+  uint32_t last_chunk = 0;  // highest chunk planned
 };
 
 struct Plan {
-  OperationSpec spec;          // with the algorithm resolved
+  OperationSpec spec;  // with the algorithm resolved
   int rank = 0;
   int size = 1;
   std::vector<Step> steps;
@@ -105,10 +107,11 @@ struct Plan {
   std::vector<Stream> streams;
   uint64_t scratch_bytes = 0;
   uint32_t forward_slots = 0;
-  Counters counters;           // what running the plan must count
-  uint32_t crypto_depth = 0;   // seal/open stages on the longest path over all ranks
+  Counters counters;          // what running the plan must count
+  uint32_t crypto_depth = 0;  // seal/open stages on the longest path over all ranks
+  uint32_t rounds = 0;        // records one after another on the longest path
 
-  uint64_t input_bytes() const;   // what the caller must provide, by NCCL's conventions
+  uint64_t input_bytes() const;  // what the caller must provide, by NCCL's conventions
   uint64_t output_bytes() const;
 
   // Index into steps of the kOpen step that this record belongs to, or NotFound.
@@ -119,6 +122,17 @@ struct Plan {
 
   // A few lines for a person: algorithm, rounds, bytes sealed, opened, forwarded.
   std::string Explain() const;
+
+ private:
+  friend class PlanBuilder;
+
+  static uint64_t StreamKey(uint16_t phase, uint16_t source, uint16_t destination) {
+    return uint64_t{phase} << 32 | uint64_t{source} << 16 | destination;
+  }
+
+  std::unordered_map<uint64_t, uint32_t> stream_index_;  // StreamKey to index into streams
+  std::vector<uint64_t> stream_first_;                   // stream to its place in chunk_step_
+  std::vector<uint32_t> chunk_step_;                     // step of each chunk of each stream
 };
 
 // Builds and checks the plan of `rank` among `size` (1 to 65534). InvalidArgument on a bad spec;

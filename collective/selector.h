@@ -15,7 +15,8 @@
 
 namespace caravan::collective {
 
-// The first row that fits (op equal, bytes ≤ max_bytes, size ≤ max_ranks) decides.
+// The first row that fits (op equal, bytes ≤ max_bytes, size ≤ max_ranks) decides; without one,
+// the first of AlgorithmsFor(op) does.
 struct SelectorRow {
   Operation op = Operation::kAllReduce;
   uint64_t max_bytes = UINT64_MAX;  // of the whole vector

@@ -27,13 +27,14 @@ struct SimulationResult {
   std::vector<Counters> counters;             // per rank, counted while running
   uint64_t turns = 0;
   uint64_t peak_forward_slots = 0;
+  uint32_t crypto_depth = 0;  // most records behind any byte of the result, as observed
 };
 
 // `inputs[r]` holds plans[r]->input_bytes() bytes. DeadlineExceeded when no rank can move:
 // the message names each rank's first waiting step.
-absl::StatusOr<SimulationResult> Simulate(
-    const std::vector<std::shared_ptr<const Plan>>& plans,
-    const std::vector<std::vector<uint8_t>>& inputs, const SimulationOptions& options);
+absl::StatusOr<SimulationResult> Simulate(const std::vector<std::shared_ptr<const Plan>>& plans,
+                                          const std::vector<std::vector<uint8_t>>& inputs,
+                                          const SimulationOptions& options);
 
 }  // namespace caravan::collective
 

@@ -41,16 +41,16 @@ enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 
 // kAuto: the selector chooses. Every rank of a communicator has the same selector table.
 enum class Algorithm : uint8_t {
   kAuto = 0,
-  kDirect = 1,          // every rank to every rank; sender keys where several read
-  kRing = 2,            // ring reduce-scatter, a key per hop
-  kRingForward = 3,     // ring with ciphertext forwarding (all-gather; second half of allreduce)
-  kChainForward = 4,    // pipelined chain, ciphertext forwarded (broadcast)
+  kDirect = 1,        // every rank to every rank; sender keys where several read
+  kRing = 2,          // ring reduce-scatter, a key per hop
+  kRingForward = 3,   // ring with ciphertext forwarding (all-gather; second half of allreduce)
+  kChainForward = 4,  // pipelined chain, ciphertext forwarded (broadcast)
 };
 
-std::string_view Name(Operation op);     // "allreduce", "allgather", "reducescatter", …
-std::string_view Name(DataType type);    // "f16", "bf16", "f32", "f64", "int32", "int64"
-std::string_view Name(ReduceOp op);      // "sum", "prod", "min", "max", "avg"
-std::string_view Name(Algorithm algo);   // "auto", "direct", "ring", "ring-forward", …
+std::string_view Name(Operation op);    // "allreduce", "allgather", "reducescatter", …
+std::string_view Name(DataType type);   // "f16", "bf16", "f32", "f64", "int32", "int64"
+std::string_view Name(ReduceOp op);     // "sum", "prod", "min", "max", "avg"
+std::string_view Name(Algorithm algo);  // "auto", "direct", "ring", "ring-forward", …
 absl::StatusOr<Operation> ParseOperation(std::string_view name);
 absl::StatusOr<DataType> ParseDataType(std::string_view name);
 absl::StatusOr<ReduceOp> ParseReduceOp(std::string_view name);
@@ -65,11 +65,11 @@ struct OperationSpec {
   Operation op = Operation::kAllReduce;
   DataType dtype = DataType::kFloat32;
   ReduceOp reduce = ReduceOp::kSum;
-  uint16_t root = 0;     // Broadcast
-  uint16_t peer = 0;     // Send: the destination; Recv: the source
+  uint16_t root = 0;  // Broadcast
+  uint16_t peer = 0;  // Send: the destination; Recv: the source
   uint64_t count = 0;
   Algorithm algorithm = Algorithm::kAuto;
-  int chunk_log2 = 17;   // chunks of 2^14 to 2^18 bytes
+  int chunk_log2 = 17;  // chunks of 2^14 to 2^18 bytes
 
   uint64_t bytes() const { return count * SizeOf(dtype); }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collects the steps of one plan, then checks them and derives what follows from them: streams,
+// counters, the lists of dependents. Internal to this folder.
+#ifndef CARAVAN_COLLECTIVE_PLAN_BUILDER_H_
+#define CARAVAN_COLLECTIVE_PLAN_BUILDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "collective/plan.h"
+
+namespace caravan::collective {
+
+inline constexpr uint32_t kNoStep = UINT32_MAX;
+
+// What a sealed record is called on the wire.
+struct RecordName {
+  uint16_t source = 0;
+  uint16_t destination = 0;
+  uint16_t phase = 0;
+  uint32_t chunk = 0;
+  uint32_t chunk_count = 1;
+  uint32_t bytes = 0;
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const OperationSpec& spec, int rank, int size);
+
+  const OperationSpec& spec() const { return plan_->spec; }
+  int rank() const { return plan_->rank; }
+  int size() const { return plan_->size; }
+  // The rank `distance` places after this one; negative distances go back.
+  uint16_t Neighbour(int distance) const;
+
+  // Each returns the new step's index. Indices are the sender's priority: lower goes first.
+  uint32_t Seal(const RecordName& record, Region read, absl::Span<const uint16_t> targets);
+  uint32_t Open(const RecordName& record, uint16_t via, Region write);
+  uint32_t OpenReduce(const RecordName& record, uint16_t via, Region read, Region write,
+                      bool last_contribution);
+  uint32_t Local(uint32_t bytes, Region read, Region write);
+
+  void Forward(uint32_t open, uint16_t to) { plan_->steps[open].forward_to = to; }
+  // `step` may run only after `earlier`; kNoStep is ignored.
+  void After(uint32_t step, uint32_t earlier);
+
+  void SetCost(uint32_t rounds, uint32_t crypto_depth);
+  void SetForwardSlots(uint32_t slots) { plan_->forward_slots = slots; }
+  void SetScratch(uint64_t bytes) { plan_->scratch_bytes = bytes; }
+
+  // Internal when a record's name repeats, a stream contradicts itself or a chunk is too long.
+  // The builder is spent.
+  absl::StatusOr<std::shared_ptr<const Plan>> Finish();
+
+ private:
+  uint32_t Add(StepKind kind, const RecordName& record);
+  uint32_t StreamFor(const RecordName& record);
+  absl::Status IndexChunks();
+  void ListDependents();
+  void Count();
+
+  std::shared_ptr<Plan> plan_;
+  std::vector<std::pair<uint32_t, uint32_t>> edges_;  // (earlier, step)
+  absl::Status status_;
+};
+
+}  // namespace caravan::collective
+
+#endif  // CARAVAN_COLLECTIVE_PLAN_BUILDER_H_
