@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -37,7 +39,9 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
                    kLongestName);
   }
-  if (rendezvous.root_address.empty()) return invalid("the rendezvous has no root_address");
+  if (rank != 0 && rendezvous.root_address.empty()) {
+    return invalid("the rendezvous has no root_address");
+  }
   if (size < 1 || size > kMostRanks) {
     return invalid("size ", size, ", expected 1 to ", kMostRanks);
   }
@@ -54,8 +58,8 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
                    "\", expected AES_256_GCM or CHACHA20_POLY1305");
   }
   for (absl::Duration limit : {options.create_timeout, options.deadline}) {
-    if (limit < absl::Milliseconds(1) || limit > absl::Hours(24)) {
-      return invalid("create_timeout and deadline must be 1 ms to 24 h, one is ",
+    if (limit < absl::Milliseconds(10) || limit > absl::Hours(24)) {
+      return invalid("create_timeout and deadline must be 10 ms to 24 h, one is ",
                      absl::FormatDuration(limit));
     }
   }
@@ -73,6 +77,7 @@ class LocalCommunicator : public Communicator {
         size_(size) {}
 
   ~LocalCommunicator() override {
+    if (aborting_.joinable()) aborting_.join();  // bounded by the node's time-out
     ring_->Fail(absl::CancelledError("the communicator was destroyed"));
     // Waits for the answer, so that the name is free for the next communicator.
     if (connection_->alive()) connection_->workload().DestroyCommunicator(handle_).IgnoreError();
@@ -118,17 +123,21 @@ class LocalCommunicator : public Communicator {
   absl::Status AsyncError() const override { return ring_->Failure(); }
 
   void Abort(const std::string& reason) override {
-    // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
-    // can't be reached does the reason count for this rank alone.
-    connection_->workload().AbortCommunicator(
-        handle_, reason, [ring = ring_, reason](const absl::Status& status) {
-          if (status.ok()) return;
-          ring->Fail(absl::CancelledError(absl::StrCat(
-              "aborted here: ", reason, " (telling the daemon failed: ", status.message(), ")")));
-        });
+    // The call has a thread of its own: a daemon that does not answer must not hold the caller.
+    std::call_once(abort_once_,
+                   [&] { aborting_ = std::thread([this, reason] { TellAbort(reason); }); });
   }
 
  private:
+  void TellAbort(const std::string& reason) {
+    // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
+    // can't be told does the reason count for this rank alone.
+    const absl::Status told = connection_->workload().AbortCommunicator(handle_, reason);
+    if (told.ok()) return;
+    ring_->Fail(absl::CancelledError(absl::StrCat(
+        "aborted here: ", reason, " (telling the daemon failed: ", told.message(), ")")));
+  }
+
   static Arguments Describe(Operation op, uint64_t count, DataType type, Algorithm algorithm) {
     Arguments a;
     a.op = op;
@@ -170,6 +179,8 @@ class LocalCommunicator : public Communicator {
   const uint64_t handle_;
   const int rank_;
   const int size_;
+  std::once_flag abort_once_;
+  std::thread aborting_;  // started once, under abort_once_
 };
 
 }  // namespace

@@ -198,7 +198,10 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
       if (!Known(request->token())) return Stranger();
       aborts_.push_back(request->reason());
     }
-    while (!options_.answer_abort && !context->IsCancelled() && !dead_) usleep(1000);
+    if (!options_.answer_abort) {
+      while (!context->IsCancelled() && !dead_) usleep(1000);
+      return grpc::Status::CANCELLED;
+    }
     FailRings(absl::CancelledError(request->reason()));
     return grpc::Status::OK;
   }
@@ -234,6 +237,13 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
   void ServeMemory(Descriptor socket) {
     auto wake = std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     std::string token;
+    if (options_.refuse) {
+      v1::MemoryReply reply{};
+      reply.magic = v1::kMemoryMagic;
+      reply.code = static_cast<uint32_t>(absl::StatusCode::kPermissionDenied);
+      Send(socket.get(), reply, -1);
+      return;
+    }
     v1::MemoryRequest request;
     while (recv(socket.get(), &request, sizeof request, 0) == sizeof request) {
       v1::MemoryReply reply{};

@@ -29,6 +29,7 @@ class FakeDaemon {
     bool send_descriptor = true;
     bool seal = true;
     bool answer_hello = true;
+    bool refuse = false;  // answers and closes without reading, as for a foreign user
     bool answer_abort = true;
     absl::Status create_status;  // what CreateCommunicator answers
     uint64_t max_bytes = 1 << 26;

@@ -120,7 +120,10 @@ absl::StatusOr<MemoryClient::Answer> MemoryClient::AskLocked(v1::MemoryRequestKi
   do {
     sent = send(socket_.get(), &request, sizeof request, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  if (sent != sizeof request) return WentAway(path_);
+  // A daemon that refuses this user answers and closes before it is asked: its answer may be there
+  // although nobody takes the request.
+  const bool closed = sent < 0 && (errno == EPIPE || errno == ECONNRESET);
+  if (sent != sizeof request && !closed) return WentAway(path_);
 
   const absl::Time deadline = absl::Now() + timeout_;
   while (true) {
@@ -144,7 +147,9 @@ absl::StatusOr<MemoryClient::Answer> MemoryClient::Receive() {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+  ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+  // A reset is reported once, before what was sent ahead of it.
+  if (got < 0 && errno == ECONNRESET) got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
   if (got <= 0) return WentAway(path_);
   std::vector<Descriptor> fds = TakeDescriptors(message);
   if (got != sizeof answer.reply || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||

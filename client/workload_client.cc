@@ -20,12 +20,6 @@ namespace {
 // arrives before the call is given up.
 constexpr absl::Duration kGrace = absl::Seconds(5);
 
-struct AbortCall {
-  grpc::ClientContext context;
-  v1::AbortCommunicatorRequest request;
-  v1::AbortCommunicatorReply reply;
-};
-
 class GrpcWorkloadClient : public WorkloadClient {
  public:
   GrpcWorkloadClient(std::string path, std::string token, absl::Duration timeout,
@@ -78,36 +72,25 @@ class GrpcWorkloadClient : public WorkloadClient {
     return Call(&v1::Workload::Stub::DestroyCommunicator, request, reply, timeout_);
   }
 
-  void AbortCommunicator(uint64_t handle, const std::string& reason,
-                         std::function<void(absl::Status)> done) override {
-    auto call = std::make_shared<AbortCall>();
-    SetDeadline(call->context, timeout_);
-    call->request.set_token(token_);
-    call->request.set_handle(handle);
-    call->request.set_reason(reason);
-    stub_->async()->AbortCommunicator(
-        &call->context, &call->request, &call->reply,
-        [call, done = std::move(done), path = path_, timeout = timeout_](grpc::Status status) {
-          done(Translate(status, path, timeout));
-        });
+  absl::Status AbortCommunicator(uint64_t handle, const std::string& reason) override {
+    v1::AbortCommunicatorRequest request;
+    request.set_handle(handle);
+    request.set_reason(reason);
+    v1::AbortCommunicatorReply reply;
+    return Call(&v1::Workload::Stub::AbortCommunicator, request, reply, timeout_);
   }
 
  private:
-  static void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
-    context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
-  }
-
-  static absl::Status Translate(const grpc::Status& status, const std::string& path,
-                                absl::Duration timeout) {
+  absl::Status Translate(const grpc::Status& status, absl::Duration timeout) const {
     if (status.ok()) return absl::OkStatus();
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
       return absl::UnavailableError(
-          absl::StrCat("the daemon at ", path, " went away: ", status.error_message()));
+          absl::StrCat("the daemon at ", path_, " went away: ", status.error_message()));
     }
     // gRPC's own message; the daemon's names what was missing.
     if (status.error_message() == "Deadline Exceeded") {
       return absl::DeadlineExceededError(absl::StrCat(
-          "the daemon at ", path, " did not answer within ", absl::FormatDuration(timeout)));
+          "the daemon at ", path_, " did not answer within ", absl::FormatDuration(timeout)));
     }
     return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
   }
@@ -115,9 +98,9 @@ class GrpcWorkloadClient : public WorkloadClient {
   template <typename Method, typename Request, typename Reply>
   absl::Status Call(Method method, Request& request, Reply& reply, absl::Duration timeout) {
     grpc::ClientContext context;
-    SetDeadline(context, timeout);
+    context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
     request.set_token(token_);
-    return Translate(((*stub_).*method)(&context, request, &reply), path_, timeout);
+    return Translate(((*stub_).*method)(&context, request, &reply), timeout);
   }
 
   const std::string path_;

@@ -5,7 +5,6 @@
 #define CARAVAN_CLIENT_WORKLOAD_CLIENT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,9 +32,7 @@ class WorkloadClient {
                                                       int size,
                                                       const CommunicatorOptions& options) = 0;
   virtual absl::Status DestroyCommunicator(uint64_t handle) = 0;
-  // Returns at once; `done` is called later, on a thread of gRPC's, and must not block.
-  virtual void AbortCommunicator(uint64_t handle, const std::string& reason,
-                                 std::function<void(absl::Status)> done) = 0;
+  virtual absl::Status AbortCommunicator(uint64_t handle, const std::string& reason) = 0;
 };
 
 }  // namespace caravan::client
