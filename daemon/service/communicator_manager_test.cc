@@ -253,6 +253,13 @@ TEST(Communicators, AnswerWithTheirReasonAfterTheyAreDestroyed) {
             absl::StatusCode::kNotFound);
 }
 
+TEST(Communicators, AreNotMadeForAnApplicationThatHasEnded) {
+  FakeCluster cluster(1);
+  cluster[0].applications.Remove(cluster[0].application->id);
+  EXPECT_EQ(Start(cluster, 0, OptionsFor(0, 1)).get().status().code(),
+            absl::StatusCode::kAborted);
+}
+
 TEST(Communicators, BelongToTheirApplication) {
   FakeCluster cluster(1);
   std::vector<uint64_t> handles = StandUp(cluster, 1);
