@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/config_check.h"
+#include "cli/plan/plan.h"
 #include "cli/sessions.h"
 #include "cli/status.h"
 
@@ -31,7 +32,7 @@ int RunVersion(const Context& context) {
   } else {
     context.out << "caravanctl " << kVersion << "\n";
   }
-  return kOk;
+  return kExitOk;
 }
 
 // Values that options and arguments are read into.
@@ -40,6 +41,7 @@ struct Values {
   double timeout_s = 10;
   std::string session;
   std::string file;
+  PlanExplainOptions plan;
 };
 
 class CommandLine {
@@ -96,7 +98,36 @@ class CommandLine {
         ->add_option("file", values_.file, "textproto")
         ->required();
 
+    CLI::App* plan = Group(app_, "plan", "how collectives run");
+    AddPlanOptions(
+        *Add(*plan, "explain", "an operation's algorithm, why, and what it costs a rank", [this] {
+          values_.plan.output = values_.output;
+          return RunPlanExplain(values_.plan, context_.out, context_.err);
+        }));
+
     Add(app_, "version", "of this program", [this] { return RunVersion(context_); });
+  }
+
+  void AddPlanOptions(CLI::App& explain) {
+    PlanExplainOptions& o = values_.plan;
+    explain
+        .add_option("op", o.op,
+                    "allreduce, allgather, reducescatter, broadcast, send, recv, barrier")
+        ->capture_default_str();
+    explain.add_option("--count", o.count, "elements, as NCCL counts them");
+    explain.add_option("--bytes", o.bytes, "the same in bytes; 1 MiB when neither is given");
+    explain.add_option("--dtype", o.dtype, "f16, bf16, f32, f64, int32, int64")
+        ->capture_default_str();
+    explain.add_option("--reduce", o.reduce, "sum, prod, min, max, avg")->capture_default_str();
+    explain.add_option("--ranks", o.ranks, "of the communicator")->capture_default_str();
+    explain.add_option("--rank", o.rank, "whose plan")->capture_default_str();
+    explain.add_option("--root", o.root, "of a broadcast")->capture_default_str();
+    explain.add_option("--peer", o.peer, "of a send or recv; the next rank by default");
+    explain
+        .add_option("--algorithm", o.algorithm, "auto, direct, ring, ring-forward, chain-forward")
+        ->capture_default_str();
+    explain.add_option("--chunk-log2", o.chunk_log2, "chunks of 2^14 to 2^18 bytes")
+        ->capture_default_str();
   }
 
   // A command: of a group's commands, the innermost that is given runs.
@@ -143,11 +174,12 @@ int RunCommandLine(const std::vector<std::string>& arguments, Context context) {
     run = line.Parse(arguments);
   } catch (const CLI::Success& success) {
     line.app().exit(success, context.out, context.err);
-    return kOk;
+    return kExitOk;
   } catch (const CLI::ParseError& error) {
     context.json = WantsJson(arguments);
-    return Fail(context, kErrorSchema,
-                {kUsage, "USAGE", error.what(), "caravanctl --help lists commands and options"});
+    return Fail(
+        context, kErrorSchema,
+        {kExitUsage, "USAGE", error.what(), "caravanctl --help lists commands and options"});
   }
   return run();
 }
