@@ -22,6 +22,11 @@ PlanBuilder::PlanBuilder(const OperationSpec& spec, int rank, int size)
   plan_->size = size;
 }
 
+void PlanBuilder::Reserve(uint64_t steps) {
+  plan_->steps.reserve(steps);
+  edges_.reserve(steps);
+}
+
 uint16_t PlanBuilder::Neighbour(int distance) const {
   return static_cast<uint16_t>(((rank() + distance) % size() + size()) % size());
 }

@@ -39,6 +39,9 @@ class PlanBuilder {
   // The rank `distance` places after this one; negative distances go back.
   uint16_t Neighbour(int distance) const;
 
+  // Room for about so many steps; growing by copies would touch twice the pages.
+  void Reserve(uint64_t steps);
+
   // Each returns the new step's index. Indices are the sender's priority: lower goes first.
   uint32_t Seal(const RecordName& record, Region read, absl::Span<const uint16_t> targets);
   uint32_t Open(const RecordName& record, uint16_t via, Region write);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -182,6 +184,37 @@ INSTANTIATE_TEST_SUITE_P(Collectives, EveryPlan,
                                          Shape{Operation::kReduceScatter, Algorithm::kRing},
                                          Shape{Operation::kBroadcast, Algorithm::kDirect},
                                          Shape{Operation::kBroadcast, Algorithm::kChainForward}));
+
+// What keeps rings with bounded slots and scratch alive (ring.cc, ring_forward.cc): a rank's first
+// seal of chunk c waits for chunk c − 2 of everything that comes through here.
+TEST(Ring, HoldsItsOwnChunksBackUntilTheOthersHavePassed) {
+  for (const auto& [op, algorithm, phase] :
+       {std::tuple{Operation::kAllGather, Algorithm::kRingForward, 0},
+        {Operation::kAllReduce, Algorithm::kRingForward, 1},
+        {Operation::kReduceScatter, Algorithm::kRing, 0}}) {
+    const int size = 4;
+    const uint32_t chunks = 9;
+    const uint64_t count = chunks * 4096 * (op == Operation::kAllReduce ? size : 1);
+    const std::shared_ptr<const Plan> built = *BuildPlan(Spec(op, algorithm, count), 0, size);
+    const Plan& plan = *built;
+    const auto before = Ancestors(plan);
+    // In a reduce-scatter rank 0 starts block 3, and chunks are numbered through all blocks.
+    const uint32_t first = op == Operation::kReduceScatter ? 3 * chunks : 0;
+    int held = 0;
+    for (uint32_t seal = 0; seal < plan.steps.size(); ++seal) {
+      const Step& s = plan.steps[seal];
+      if (s.kind != StepKind::kSeal || s.phase != phase || s.chunk < first + 2) continue;
+      for (uint32_t open = 0; open < plan.steps.size(); ++open) {
+        const Step& o = plan.steps[open];
+        if (o.kind != StepKind::kOpen || o.phase != phase) continue;
+        if (o.chunk % chunks != s.chunk % chunks - 2) continue;
+        EXPECT_TRUE(before[seal][open]) << "seal " << s.chunk << ", open " << o.chunk;
+        ++held;
+      }
+    }
+    EXPECT_EQ(held, 3 * (static_cast<int>(chunks) - 2));
+  }
+}
 
 TEST(BuildPlan, RefusesAlgorithmsThatDoNotFitAtEverySize) {
   for (int op = 1; op <= 7; ++op) {
