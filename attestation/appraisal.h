@@ -35,7 +35,7 @@ struct Appraisal {
   std::map<std::string, std::string> claims;  // "measurement" → hex, "chip_id" → hex, …
 
   bool accepted() const { return verdict == Verdict::kAffirming || verdict == Verdict::kWarning; }
-  // The first failed or missing check, or null.
+  // The first failed check; where none failed, the first missing one; or null.
   const Check* Decisive() const;
   // OK when accepted; PermissionDenied when a check failed, FailedPrecondition when something is
   // missing. The message names the decisive check: "measurement … [SNP_MEASUREMENT]".

@@ -86,11 +86,17 @@ class Engine {
   struct Options {
     crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine
     absl::Duration spin = absl::Microseconds(50);    // before sleeping
+#ifdef CARAVAN_TEST_HOOKS
+    // Called on the engine's thread before each seal and open: rank, sequence, step. Only
+    // :engine_with_hooks has it, which release builds do not link.
+    std::function<void(uint16_t, uint64_t, const collective::Step&)> step_hook;
+#endif
   };
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;
 
-  // Starts serving the ring. InvalidArgument when the configuration contradicts itself.
+  // Lays out the ring and starts serving it. InvalidArgument when the configuration contradicts
+  // itself, AlreadyExists for an epoch that is served.
   virtual absl::Status AddGroup(GroupConfig config) = 0;
   // Ends the group with `reason` (the first one wins): fails everything outstanding, marks the
   // ring, closes the lanes, wipes the keys. Unknown epochs are ignored.

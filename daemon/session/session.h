@@ -50,6 +50,10 @@ class Session {
   virtual absl::Status status() const = 0;
   // Idempotent; the first reason wins.
   virtual void Close(absl::Status reason) = 0;
+
+  // A newer session with the same peer has taken over: this one still works, is no longer
+  // re-attested, and is to be closed by whoever still uses it.
+  virtual bool draining() const { return false; }
 };
 
 struct ManagerOptions {
@@ -69,6 +73,8 @@ struct ManagerOptions {
   // Connect() returns it) and once it has closed.
   std::function<void(std::shared_ptr<Session>)> on_established;
   std::function<void(std::shared_ptr<Session>)> on_closed;
+  // A newer session has taken over from `old`, which drains: close it once nothing names it.
+  std::function<void(std::shared_ptr<Session> old, std::shared_ptr<Session> newer)> on_replaced;
   // Every refused or failed handshake: peer address and reason.
   std::function<void(const std::string&, const absl::Status&)> on_refused;
 };

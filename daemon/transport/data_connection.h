@@ -55,15 +55,22 @@ class DataListener {
     SocketOptions socket;
     absl::Duration preamble_timeout = absl::Seconds(5);
     int max_half_open = 256;     // connections in their preamble; more are closed at once
-    // The secret of an open session, or empty: then the connection is closed quietly. Both are
+    // The secret of an open session, or empty: then the connection is closed quietly. All are
     // called on the listener's thread.
     std::function<crypto::SecretBytes(const crypto::SessionId&)> find_secret;
+    // Optional. False: the epoch is not known (yet), and the connection is closed quietly before
+    // the acceptor says anything, so that the dialler may try again.
+    std::function<bool(const crypto::SessionId&, const crypto::EpochId&)> knows_epoch;
     // Takes the connection, or drops it when the epoch is not known (any more).
     std::function<void(DataConnection)> on_connection;
   };
   static absl::StatusOr<std::unique_ptr<DataListener>> Start(Options options);
   virtual ~DataListener() = default;
   virtual int port() const = 0;
+  // Connections in their preamble now; refused so far, whatever the reason.
+  virtual int half_open() const = 0;
+  virtual uint64_t refused() const = 0;
+  // Closes what is half-open and joins the thread. Idempotent.
   virtual void Stop() = 0;
 };
 

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/engine/group.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "collective/reduce.h"
+#include "daemon/engine/intake.h"
+
+namespace caravan::engine {
+namespace {
+
+constexpr size_t kDescribed = 2 * v1::kRingCapacity;
+constexpr int kLocalStepsATurn = 4;
+
+absl::Status CheckConfig(const GroupConfig& config) {
+  auto invalid = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("communicator \"", config.name, "\": ", what));
+  };
+  if (config.size == 0 || config.rank >= config.size) {
+    return invalid(absl::StrCat("rank ", config.rank, " of ", config.size));
+  }
+  if (config.chunk_log2 < crypto::kMinChunkLog2 || config.chunk_log2 > crypto::kMaxChunkLog2) {
+    return invalid(absl::StrCat("chunk_log2 ", config.chunk_log2, ": expected 14 to 18"));
+  }
+  if (config.deadline <= absl::ZeroDuration()) return invalid("the deadline is not positive");
+  if (config.buffers == nullptr) return invalid("no buffer table");
+  if (config.peers.size() + 1 != config.size) {
+    return invalid(absl::StrCat(config.peers.size(), " peers for a size of ", config.size));
+  }
+  std::set<uint16_t> ranks;
+  for (const Peer& peer : config.peers) {
+    if (peer.rank >= config.size || peer.rank == config.rank || !ranks.insert(peer.rank).second) {
+      return invalid(absl::StrCat("peer rank ", peer.rank, " is out of range or given twice"));
+    }
+    if (peer.lanes.empty() || peer.lanes.size() != config.peers.front().lanes.size()) {
+      return invalid(absl::StrCat("peer rank ", peer.rank, " has ", peer.lanes.size(),
+                                  " lanes: expected the same number, at least 1, for each"));
+    }
+    for (const transport::DataConnection& lane : peer.lanes) {
+      if (lane.fd < 0) return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
+                                                     const Engine::Options& options) {
+  if (auto s = CheckConfig(config); !s.ok()) return s;
+  auto ring = Ring::Create(config.ring, config.rank, config.size);
+  if (!ring.ok()) return ring.status();
+  return std::unique_ptr<Group>(new Group(std::move(config), options, std::move(*ring)));
+}
+
+Group::Group(GroupConfig config, const Engine::Options& options, Ring ring)
+    : options_(options),
+      state_(std::move(config), options),
+      ring_(std::move(ring)),
+      sender_(state_),
+      receiver_(state_),
+      programs_(state_.config.rank, state_.config.size,
+                static_cast<int>(state_.lanes_per_peer)) {}
+
+uint64_t* Group::NextSequence(const collective::OperationSpec& spec) {
+  switch (spec.op) {
+    case collective::Operation::kSend:
+      return &state_.next_send[spec.peer];
+    case collective::Operation::kRecv:
+      return &state_.next_receive[spec.peer];
+    default:
+      return &state_.next_collective;
+  }
+}
+
+std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> program,
+                                                uint64_t sequence) {
+  std::unique_ptr<Operation> operation;
+  if (spare_.empty()) {
+    operation = std::make_unique<Operation>();
+  } else {
+    operation = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  operation->Prepare(std::move(program), sequence, state_.keys);
+  return operation;
+}
+
+bool Group::StartOperation(Submission submission) {
+  auto program = programs_.Get(submission.spec);
+  if (!program.ok()) {
+    state_.Raise(program.status().code(), state_.config.rank, nullptr, 0, 0,
+                 absl::StrCat("no plan for ", submission.spec.Describe(), ": ",
+                              program.status().message()),
+                 "PLAN");
+    return false;
+  }
+  const collective::Plan& plan = (*program)->plan();
+  uint64_t* next = NextSequence(submission.spec);
+  const uint64_t sequence = (*next)++;
+  std::unique_ptr<Operation> operation;
+  if (next == &state_.next_collective) {
+    if (ahead_ != nullptr && ahead_->program == *program && ahead_->sequence == sequence) {
+      operation = std::move(ahead_);
+    } else if (ahead_ != nullptr) {
+      ahead_->Finish();
+      spare_.push_back(std::move(ahead_));
+    }
+    last_program_ = *program;
+  }
+  if (operation == nullptr) operation = MakeOperation(*program, sequence);
+  // Like NCCL's stream: an operation sees the results of those submitted before it.
+  uint64_t conflict = 0;
+  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
+    if (state_.window.Get(id)->Overlaps(submission, plan.input_bytes(), plan.output_bytes())) {
+      conflict = id + 1;
+    }
+  }
+  state_.forward_budget.Raise(2 * plan.forward_slots);
+  if (state_.window.empty()) oldest_since_ns_ = state_.now_ns;
+  const Described described{sequence, submission.spec};
+  if (described_.size() < kDescribed) {
+    described_.push_back(described);
+  } else {
+    described_[next_described_++ % kDescribed] = described;
+  }
+  operation->Bind(std::move(submission), conflict);
+  state_.window.Push(std::move(operation));
+  ++state_.change;
+  return true;
+}
+
+bool Group::TakeSubmissions() {
+  bool moved = false;
+  while (!state_.faulted()) {
+    v1::SubmitEntry entry;
+    auto taken = ring_.Take(&entry);
+    if (taken.ok() && !*taken) break;
+    moved = true;
+    absl::Status bad = taken.status();
+    if (bad.ok()) {
+      const IntakeRules rules{state_.config.rank, state_.config.size, state_.config.chunk_log2,
+                              &state_.config.selector, state_.config.buffers.get()};
+      auto submission = CheckEntry(entry, rules);
+      if (submission.ok()) {
+        StartOperation(std::move(*submission));
+        continue;
+      }
+      bad = submission.status();
+    }
+    const bool buffer = absl::EndsWith(bad.message(), "[APPLICATION_BUFFER]");
+    absl::string_view what = bad.message();
+    what = what.substr(0, what.rfind(" ["));
+    state_.Raise(absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0, 0,
+                 absl::StrCat("the application's submission ring: ", what),
+                 buffer ? "APPLICATION_BUFFER" : "APPLICATION_RING");
+  }
+  return moved;
+}
+
+bool Group::ReleaseOperations() {
+  bool moved = false;
+  first_unreleased_ = std::max(first_unreleased_, state_.window.begin());
+  for (uint64_t id = first_unreleased_; id < state_.window.end(); ++id) {
+    Operation* operation = state_.window.Get(id);
+    if (!operation->released && operation->waits_for <= state_.window.begin()) {
+      operation->Release();
+      operation->progress_ns = state_.now_ns;
+      ++state_.change;
+      moved = true;
+    }
+    if (operation->released && id == first_unreleased_) ++first_unreleased_;
+  }
+  return moved;
+}
+
+bool Group::RunLocalSteps() {
+  int done = 0;
+  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
+    Operation& operation = *state_.window.Get(id);
+    const uint32_t lane = operation.program->local_lane();
+    if (operation.unqueued[lane] == 0) continue;
+    while (done < kLocalStepsATurn) {
+      const uint32_t index = operation.TakeReady(lane, [](uint32_t) { return true; });
+      if (index == kNone) break;
+      const collective::Step& step = operation.plan().steps[index];
+      const uint8_t* read = operation.At(step.read, step.bytes);
+      uint8_t* write = operation.At(step.write, step.bytes);
+      if (read != write) std::memmove(write, read, step.bytes);
+      if (step.finish_average && step.bytes > 0) {
+        const collective::DataType type = operation.plan().spec.dtype;
+        collective::Average(type, write, write, step.bytes / SizeOf(type), state_.config.size);
+      }
+      --operation.unqueued[lane];
+      operation.progress_ns = state_.now_ns;
+      operation.Ran(index);
+      ++state_.change;
+      ++done;
+    }
+    if (done == kLocalStepsATurn) break;
+  }
+  return done > 0;
+}
+
+bool Group::CompleteOperations() {
+  bool moved = false;
+  while (!state_.window.empty() && state_.window.Get(state_.window.begin())->Done()) {
+    Operation& oldest = *state_.window.Get(state_.window.begin());
+    if (oldest.counted != oldest.plan().counters) {
+      state_.Raise(absl::StatusCode::kInternal, state_.config.rank, &oldest, 0, 0,
+                   "what was counted differs from what the plan says", "COUNTERS");
+      break;
+    }
+    const collective::Counters& planned = oldest.plan().counters;
+    state_.expected.sealed += planned.sealed;
+    state_.expected.opened += planned.opened;
+    state_.expected.forwarded += planned.forwarded;
+    state_.expected.sent += planned.sent;
+    state_.expected.received += planned.received;
+    state_.expected.records_sealed += planned.records_sealed;
+    state_.expected.records_opened += planned.records_opened;
+    state_.expected.records_sent += planned.records_sent;
+    ++state_.operations;
+    std::unique_ptr<Operation> done = state_.window.Pop();
+    ring_.Complete(done->submission.id, absl::StatusCode::kOk);
+    done->Finish();
+    spare_.push_back(std::move(done));
+    oldest_since_ns_ = state_.now_ns;
+    moved = true;
+  }
+  if (moved) {
+    ring_.Publish();
+    ++state_.change;
+  }
+  return moved;
+}
+
+bool Group::Turn(int64_t now_ns) {
+  state_.now_ns = now_ns;
+  if (!failure_.ok()) {
+    bool moved = false;
+    while (ring_.Skip()) {
+      ring_.Complete(ring_.completed(), failure_.code());
+      moved = true;
+    }
+    if (moved) ring_.Publish();
+    return moved;
+  }
+  if (state_.faulted()) return false;
+  bool moved = TakeSubmissions();
+  moved |= ReleaseOperations();
+  if (!state_.faulted()) moved |= RunLocalSteps();
+  const size_t lanes = state_.lanes.size();
+  for (size_t i = 0; i < lanes && !state_.faulted(); ++i) {
+    moved |= sender_.Pump(*state_.lanes[(first_lane_ + i) % lanes]);
+  }
+  for (size_t i = 0; i < lanes && !state_.faulted(); ++i) {
+    if (!receiver_.Turn(*state_.lanes[(first_lane_ + i) % lanes])) continue;
+    moved = true;
+    // What was just reduced is still in cache: seal it before the next record comes.
+    for (size_t k = 0; k < lanes && !state_.faulted(); ++k) sender_.Pump(*state_.lanes[k]);
+  }
+  if (lanes > 0) first_lane_ = (first_lane_ + 1) % lanes;
+  if (!state_.faulted()) moved |= CompleteOperations();
+  if (!state_.faulted()) CheckDeadline();
+  if (state_.faulted()) ReportFault();
+  return moved;
+}
+
+bool Group::HasSubmissions() const {
+  if (!failure_.ok()) return ring_.CanSkip();
+  return !state_.faulted() && ring_.HasWork();
+}
+
+bool Group::WorkAhead() {
+  if (!failure_.ok() || state_.faulted()) return false;
+  if (!state_.window.empty() && state_.window.Get(state_.window.begin())->keys.DeriveAhead()) {
+    return true;
+  }
+  if (last_program_ == nullptr) return false;
+  if (ahead_ == nullptr) {
+    ahead_ = MakeOperation(last_program_, state_.next_collective);
+    return true;
+  }
+  return ahead_->keys.DeriveAhead();
+}
+
+int64_t Group::deadline_ns() const {
+  if (state_.window.empty() || state_.faulted() || !failure_.ok()) return INT64_MAX;
+  const Operation& oldest = *state_.window.Get(state_.window.begin());
+  return std::max(oldest_since_ns_, oldest.progress_ns) +
+         absl::ToInt64Nanoseconds(state_.config.deadline);
+}
+
+void Group::CheckDeadline() {
+  if (state_.now_ns < deadline_ns()) return;
+  const Operation& oldest = *state_.window.Get(state_.window.begin());
+  const std::vector<collective::Step>& steps = oldest.plan().steps;
+  const std::string waited = absl::StrCat("no progress for ",
+                                          absl::FormatDuration(state_.config.deadline), ": ");
+  auto raise = [&](uint16_t peer, const collective::Step& step, absl::string_view what) {
+    state_.Raise(absl::StatusCode::kDeadlineExceeded, peer, &oldest, step.phase, step.chunk,
+                 absl::StrCat(waited, what), "DEADLINE");
+  };
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].kind != collective::StepKind::kOpen || oldest.HasRun(i)) continue;
+    return raise(steps[i].via, steps[i],
+                 absl::StrCat("waiting for a record that ", state_.NameOf(steps[i].via),
+                              " has to send (sealed by rank ", steps[i].source, ")"));
+  }
+  for (const std::unique_ptr<Lane>& lane : state_.lanes) {
+    if (oldest.unsent[lane->id] == 0) continue;
+    return raise(lane->peer, collective::Step{},
+                 absl::StrCat(state_.NameOf(lane->peer), " does not take ",
+                              oldest.unsent[lane->id], " records for it"));
+  }
+  raise(state_.config.rank, collective::Step{}, "no step can run");
+}
+
+void Group::ReportFault() {
+  if (std::exchange(reported_, true) || !state_.config.on_fault) return;
+  state_.config.on_fault(*state_.fault);
+}
+
+void Group::Fail(const absl::Status& reason) {
+  if (!failure_.ok()) return;
+  failure_ = reason.ok() ? absl::CancelledError("the communicator was ended") : reason;
+  state_.lanes.clear();
+  ring_.MarkFailed(failure_);
+  while (!state_.window.empty()) {
+    std::unique_ptr<Operation> operation = state_.window.Pop();
+    ring_.Complete(operation->submission.id, failure_.code());
+    operation->Finish();
+  }
+  ring_.Publish();
+  ahead_.reset();
+  last_program_.reset();
+  spare_.clear();
+  state_.keys.Wipe();
+}
+
+GroupStatus Group::Status() const {
+  GroupStatus status;
+  status.name = state_.config.name;
+  status.epoch = state_.config.epoch;
+  status.rank = state_.config.rank;
+  status.size = state_.config.size;
+  status.suite = options_.ciphers->Describe(state_.config.suite);
+  status.operations = state_.operations;
+  status.expected = state_.expected;
+  status.counted = state_.counted;
+  status.tag_failures = state_.tag_failures;
+  status.memory_bytes = state_.memory_bytes();
+  status.failure = failure_;
+  return status;
+}
+
+absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
+  const Described* found = nullptr;
+  for (const Described& d : described_) {
+    if (d.sequence != sequence) continue;
+    const bool pairwise = d.spec.op == collective::Operation::kSend ||
+                          d.spec.op == collective::Operation::kRecv;
+    if (found == nullptr || !pairwise) found = &d;
+  }
+  if (found == nullptr) {
+    return absl::NotFoundError(absl::StrCat("no operation with sequence ", sequence,
+                                            " was submitted lately"));
+  }
+  return found->spec.Describe();
+}
+
+}  // namespace caravan::engine

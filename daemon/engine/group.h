@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One member's part of one communicator: takes operations from the ring, starts them, drives its
+// lanes, completes operations in order.
+#ifndef CARAVAN_DAEMON_ENGINE_GROUP_H_
+#define CARAVAN_DAEMON_ENGINE_GROUP_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/group_state.h"
+#include "daemon/engine/receiver.h"
+#include "daemon/engine/ring.h"
+#include "daemon/engine/sender.h"
+
+namespace caravan::engine {
+
+class Group {
+ public:
+  // InvalidArgument when the configuration contradicts itself.
+  static absl::StatusOr<std::unique_ptr<Group>> Create(GroupConfig config,
+                                                       const Engine::Options& options);
+
+  // Does what can be done without waiting. True when anything moved.
+  bool Turn(int64_t now_ns);
+  // Does some work that is due later; true when there may be more.
+  bool WorkAhead();
+  void Fail(const absl::Status& reason);
+
+  // Whether Turn() would take something from the ring.
+  bool HasSubmissions() const;
+  void SetSleeping(bool sleeping) { ring_.SetSleeping(sleeping); }
+  // When the oldest operation's time is up (steady clock), or INT64_MAX.
+  int64_t deadline_ns() const;
+
+  const crypto::EpochId& epoch() const { return state_.config.epoch; }
+  int wake_fd() const { return state_.config.wake_fd; }
+  std::vector<std::unique_ptr<Lane>>& lanes() { return state_.lanes; }
+  GroupStatus Status() const;
+  absl::StatusOr<std::string> Describe(uint64_t sequence) const;
+
+ private:
+  Group(GroupConfig config, const Engine::Options& options, Ring ring);
+  bool TakeSubmissions();
+  bool StartOperation(Submission submission);
+  std::unique_ptr<Operation> MakeOperation(std::shared_ptr<const Program> program,
+                                           uint64_t sequence);
+  uint64_t* NextSequence(const collective::OperationSpec& spec);
+  bool ReleaseOperations();
+  bool RunLocalSteps();
+  bool CompleteOperations();
+  void CheckDeadline();
+  void ReportFault();
+
+  const Engine::Options options_;
+  GroupState state_;
+  Ring ring_;
+  Sender sender_;
+  Receiver receiver_;
+  ProgramCache programs_;
+  std::vector<std::unique_ptr<Operation>> spare_;
+  // The next collective, made ahead in the expectation that it is like the last.
+  std::unique_ptr<Operation> ahead_;
+  std::shared_ptr<const Program> last_program_;
+  uint64_t first_unreleased_ = 0;
+  int64_t oldest_since_ns_ = 0;
+  size_t first_lane_ = 0;
+  bool reported_ = false;
+  absl::Status failure_;
+  // What was submitted lately, for DescribeOperation.
+  struct Described {
+    uint64_t sequence;
+    collective::OperationSpec spec;
+  };
+  std::vector<Described> described_;
+  size_t next_described_ = 0;
+};
+
+}  // namespace caravan::engine
+
+#endif  // CARAVAN_DAEMON_ENGINE_GROUP_H_

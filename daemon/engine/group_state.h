@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the parts of one communicator share: its members' lanes, keys, memory, and the operations
+// outstanding. Only the engine's thread touches it.
+#ifndef CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_
+#define CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/lane.h"
+#include "daemon/engine/op_keys.h"
+#include "daemon/engine/operation.h"
+#include "daemon/engine/wire_buffer.h"
+#include "proto/caravan/v1/shared_ring.h"
+
+namespace caravan::engine {
+
+// Outstanding operations by id: at most a ring's capacity, completed in order.
+class OperationWindow {
+ public:
+  uint64_t begin() const { return begin_; }  // the oldest outstanding
+  uint64_t end() const { return end_; }
+  Operation* Get(uint64_t id) const { return slots_[id % v1::kRingCapacity].get(); }
+  void Push(std::unique_ptr<Operation> operation) {
+    slots_[end_++ % v1::kRingCapacity] = std::move(operation);
+  }
+  std::unique_ptr<Operation> Pop() { return std::move(slots_[begin_++ % v1::kRingCapacity]); }
+  bool empty() const { return begin_ == end_; }
+
+ private:
+  std::array<std::unique_ptr<Operation>, v1::kRingCapacity> slots_;
+  uint64_t begin_ = 0;
+  uint64_t end_ = 0;
+};
+
+// Called before each seal and open where the build has hooks (see Engine::Options).
+#ifdef CARAVAN_TEST_HOOKS
+#define CARAVAN_STEP_HOOK(state, operation, step)                                             \
+  if ((state).step_hook) {                                                                    \
+    (state).step_hook((state).config.rank, (operation).sequence,                              \
+                      (operation).plan().steps[step]);                                        \
+  }
+#else
+#define CARAVAN_STEP_HOOK(state, operation, step)
+#endif
+
+struct GroupState {
+  GroupState(GroupConfig group_config, const Engine::Options& options);
+  ~GroupState();
+
+  // Records the first fault; the group's parts stop at once when there is one.
+  void Raise(absl::StatusCode code, uint16_t peer, const Operation* operation, uint16_t phase,
+             uint32_t chunk, absl::string_view what, absl::string_view word);
+  // "rank 2 (node-b)".
+  std::string NameOf(uint16_t rank) const;
+  bool faulted() const { return fault.has_value(); }
+  bool IsOldest(const Operation& operation) const {
+    return operation.submission.id == window.begin();
+  }
+  // A record of `segment` is wholly in the socket.
+  void Sent(const Lane& lane, const Segment& segment);
+  uint64_t memory_bytes() const;
+
+  GroupConfig config;  // its keys and lanes are moved to where they are used
+  GroupKeys keys;
+  uint32_t lanes_per_peer = 0;
+  BufferPool pool;
+  Budget shared_budget;    // records for several peers
+  Budget forward_budget;   // records held to be forwarded
+  std::vector<std::unique_ptr<Lane>> lanes;
+  OperationWindow window;
+  AlignedBytes scratch;    // one chunk of plaintext; only this thread reads it
+  uint64_t next_collective = 0;            // sequence numbers
+  std::vector<uint64_t> next_send;         // by destination
+  std::vector<uint64_t> next_receive;      // by source
+  uint64_t change = 1;     // counts everything that could let a waiting lane go on
+  int64_t now_ns = 0;      // steady clock at the start of this turn
+  collective::Counters expected;
+  collective::Counters counted;
+  uint64_t operations = 0;
+  uint64_t tag_failures = 0;
+  std::optional<Fault> fault;
+#ifdef CARAVAN_TEST_HOOKS
+  std::function<void(uint16_t, uint64_t, const collective::Step&)> step_hook;
+#endif
+};
+
+}  // namespace caravan::engine
+
+#endif  // CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_

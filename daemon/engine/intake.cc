@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/engine/intake.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace caravan::engine {
+namespace {
+
+using collective::Operation::kAllGather;
+using collective::Operation::kAllReduce;
+using collective::Operation::kBarrier;
+using collective::Operation::kBroadcast;
+using collective::Operation::kRecv;
+using collective::Operation::kReduceScatter;
+using collective::Operation::kSend;
+
+// No range of one operation is larger: products below stay far from overflow.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 46;
+
+absl::Status RingError(const v1::SubmitEntry& entry, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("entry ", entry.id, ": ", what, " [APPLICATION_RING]"));
+}
+
+bool Reduces(collective::Operation op) { return op == kAllReduce || op == kReduceScatter; }
+
+absl::Status CheckFields(const v1::SubmitEntry& e) {
+  if (e.op < 1 || e.op > static_cast<uint8_t>(kBarrier)) {
+    return RingError(e, absl::StrCat("operation ", e.op, " does not exist: expected 1 to 7"));
+  }
+  if (e.dtype < 1 || e.dtype > static_cast<uint8_t>(collective::DataType::kInt64)) {
+    return RingError(e, absl::StrCat("element type ", e.dtype, " does not exist: expected 1 to 6"));
+  }
+  if (e.reduce < 1 || e.reduce > static_cast<uint8_t>(collective::ReduceOp::kAvg)) {
+    return RingError(e, absl::StrCat("reduction ", e.reduce, " does not exist: expected 1 to 5"));
+  }
+  if (e.algorithm > static_cast<uint8_t>(collective::Algorithm::kChainForward)) {
+    return RingError(e, absl::StrCat("algorithm ", e.algorithm, " does not exist: expected 0 to 4"));
+  }
+  if (e.reserved[0] != 0 || e.reserved[1] != 0) {
+    return RingError(e, "the reserved fields are not zero");
+  }
+  return absl::OkStatus();
+}
+
+// NCCL's conventions, without a plan.
+uint64_t InputBytes(const collective::OperationSpec& spec, const IntakeRules& rules) {
+  switch (spec.op) {
+    case kReduceScatter:
+      return spec.bytes() * rules.size;
+    case kBroadcast:
+      return spec.root == rules.rank ? spec.bytes() : 0;
+    case kRecv:
+    case kBarrier:
+      return 0;
+    default:
+      return spec.bytes();
+  }
+}
+
+uint64_t OutputBytes(const collective::OperationSpec& spec, const IntakeRules& rules) {
+  switch (spec.op) {
+    case kAllGather:
+      return spec.bytes() * rules.size;
+    case kSend:
+    case kBarrier:
+      return 0;
+    default:
+      return spec.bytes();
+  }
+}
+
+absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& entry,
+                                                        absl::string_view name, uint32_t id,
+                                                        uint64_t offset, uint64_t bytes,
+                                                        const BufferTable& buffers) {
+  if (bytes == 0) return std::shared_ptr<SharedMemory>();
+  std::shared_ptr<SharedMemory> memory = buffers.Find(id);
+  if (memory == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("entry ", entry.id, ": ", name, " buffer ", id,
+                                                   " does not exist [APPLICATION_BUFFER]"));
+  }
+  if (offset > memory->size() || bytes > memory->size() - offset) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "entry ", entry.id, ": the ", name, " of ", bytes, " bytes at offset ", offset,
+        " leaves buffer ", id, " of ", memory->size(), " bytes [APPLICATION_BUFFER]"));
+  }
+  return memory;
+}
+
+// Ranges may be apart, or in place by NCCL's conventions.
+bool OverlapIsInPlace(const Submission& s, uint64_t in_bytes, uint64_t out_bytes, uint16_t rank) {
+  const bool apart = s.input == nullptr || s.output == nullptr ||
+                     s.input + in_bytes <= s.output || s.output + out_bytes <= s.input;
+  if (apart) return true;
+  const uint64_t block = s.spec.bytes() * rank;
+  if (s.spec.op == kAllGather) return s.input == s.output + block;
+  if (s.spec.op == kReduceScatter) return s.output == s.input + block;
+  return s.input == s.output;
+}
+
+}  // namespace
+
+absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const IntakeRules& rules) {
+  if (auto s = CheckFields(entry); !s.ok()) return s;
+  Submission result;
+  result.id = entry.id;
+  collective::OperationSpec& spec = result.spec;
+  spec.op = static_cast<collective::Operation>(entry.op);
+  spec.dtype = static_cast<collective::DataType>(entry.dtype);
+  spec.algorithm = static_cast<collective::Algorithm>(entry.algorithm);
+  spec.root = spec.op == kBroadcast ? entry.root : 0;
+  spec.peer = spec.op == kSend || spec.op == kRecv ? entry.peer : 0;
+  spec.count = entry.count;
+  spec.chunk_log2 = rules.chunk_log2;
+  // Where nothing is reduced the field says nothing: one value, so that all ranks agree.
+  if (Reduces(spec.op)) spec.reduce = static_cast<collective::ReduceOp>(entry.reduce);
+  if (spec.op == kBarrier) {
+    spec.dtype = collective::DataType::kFloat32;
+    if (spec.count != 0) return RingError(entry, "a barrier has a count: expected 0");
+  }
+  if (spec.count > kMaxBytes / SizeOf(spec.dtype) / rules.size) {
+    return RingError(entry, absl::StrCat("a count of ", spec.count, " is out of range"));
+  }
+  if (auto s = spec.Validate(rules.rank, rules.size); !s.ok()) return RingError(entry, s.message());
+  auto selection = collective::Select(spec, rules.size, *rules.selector);
+  if (!selection.ok()) {
+    return absl::Status(selection.status().code(), RingError(entry, selection.status().message()).message());
+  }
+  spec.algorithm = selection->algorithm;
+
+  const uint64_t in_bytes = InputBytes(spec, rules);
+  const uint64_t out_bytes = OutputBytes(spec, rules);
+  auto input = FindRange(entry, "input", entry.input_buffer, entry.input_offset, in_bytes,
+                         *rules.buffers);
+  if (!input.ok()) return input.status();
+  auto output = FindRange(entry, "output", entry.output_buffer, entry.output_offset, out_bytes,
+                          *rules.buffers);
+  if (!output.ok()) return output.status();
+  if (*input != nullptr) result.input = (*input)->data() + entry.input_offset;
+  if (*output != nullptr) result.output = (*output)->data() + entry.output_offset;
+  result.input_memory = std::move(*input);
+  result.output_memory = std::move(*output);
+  if (!OverlapIsInPlace(result, in_bytes, out_bytes, rules.rank)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("entry ", entry.id, ": input and output of ", spec.Describe(),
+                     " overlap and are not in place [APPLICATION_BUFFER]"));
+  }
+  return result;
+}
+
+}  // namespace caravan::engine

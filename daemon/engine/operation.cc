@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/engine/operation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "crypto/secret_bytes.h"
+
+namespace caravan::engine {
+
+using collective::Operation::kRecv;
+using collective::Operation::kSend;
+using collective::Place;
+using collective::Step;
+using collective::StepKind;
+
+void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new_sequence,
+                        const GroupKeys& group_keys) {
+  program = std::move(new_program);
+  const collective::Plan& plan = program->plan();
+  sequence = new_sequence;
+  wire_op = static_cast<uint8_t>(plan.spec.op == kRecv ? kSend : plan.spec.op);
+  released = false;
+  waits_for = 0;
+  progress_ns = 0;
+  counted = {};
+  forwards_held = 0;
+  steps_left = plan.steps.size();
+  sends_left = 0;
+
+  const std::vector<LaneList>& lanes = program->lanes();
+  receives_left.resize(lanes.size());
+  unqueued.resize(lanes.size());
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    receives_left[i] = lanes[i].receives;
+    unqueued[i] = lanes[i].items;
+    if (i != program->local_lane()) sends_left += lanes[i].items;
+  }
+  unsent = unqueued;
+  hint_.assign(lanes.size(), 0);
+  ready_.assign(program->words(), 0);
+  waits_.resize(plan.steps.size());
+  for (size_t i = 0; i < plan.steps.size(); ++i) waits_[i] = plan.steps[i].dependencies;
+  shared.assign(program->shared_steps(), nullptr);
+  forwards.assign(program->forward_steps(), nullptr);
+  keys.Reset(&group_keys, program.get(), wire_op, sequence);
+}
+
+void Operation::Bind(Submission new_submission, uint64_t conflict) {
+  submission = std::move(new_submission);
+  waits_for = conflict;
+}
+
+void Operation::MakeSendable(const Send& send) {
+  const uint32_t word = send.item / 64;
+  ready_[program->lanes()[send.lane].first_word + word] |= uint64_t{1} << (send.item % 64);
+  hint_[send.lane] = std::min(hint_[send.lane], word);
+}
+
+void Operation::Release() {
+  released = true;
+  scratch_.resize(plan().scratch_bytes);
+  for (uint32_t i = 0; i < waits_.size(); ++i) {
+    if (waits_[i] != 0 || plan().steps[i].kind == StepKind::kOpen) continue;
+    const StepInfo& info = program->info(i);
+    for (uint32_t s = 0; s < info.send_count; ++s) {
+      MakeSendable(program->sends()[info.first_send + s]);
+    }
+  }
+}
+
+void Operation::Ran(uint32_t index) {
+  const Step& step = plan().steps[index];
+  waits_[index] = kNone;
+  --steps_left;
+  for (uint32_t d = 0; d < step.dependent_count; ++d) {
+    const uint32_t dependent = plan().dependents[step.first_dependent + d];
+    if (--waits_[dependent] != 0 || plan().steps[dependent].kind == StepKind::kOpen) continue;
+    const StepInfo& info = program->info(dependent);
+    for (uint32_t s = 0; s < info.send_count; ++s) {
+      MakeSendable(program->sends()[info.first_send + s]);
+    }
+  }
+}
+
+void Operation::Finish() {
+  keys.Wipe();
+  if (!scratch_.empty()) crypto::Wipe(absl::MakeSpan(scratch_));
+  submission = Submission();
+  program.reset();
+}
+
+uint8_t* Operation::At(const collective::Region& region, uint32_t bytes) {
+  if (bytes == 0) return nullptr;
+  switch (region.place) {
+    case Place::kInput:
+      return submission.input + region.offset;
+    case Place::kOutput:
+      return submission.output + region.offset;
+    case Place::kScratch:
+      return scratch_.data() + region.offset;
+  }
+  return nullptr;
+}
+
+crypto::RecordHeader Operation::HeaderOf(uint32_t index, const GroupKeys& group_keys) const {
+  const Step& step = plan().steps[index];
+  const StepInfo& info = program->info(index);
+  crypto::RecordHeader header;
+  header.suite = group_keys.suite;
+  header.op = wire_op;
+  header.last = info.last;
+  header.phase = step.phase;
+  header.source = step.source;
+  header.destination = step.destination;
+  header.payload_size = step.bytes;
+  std::copy_n(group_keys.epoch.begin(), header.epoch_prefix.size(), header.epoch_prefix.begin());
+  header.sequence = sequence;
+  header.chunk = step.chunk;
+  header.chunk_count = info.chunk_count;
+  header.operation_digest = program->digest();
+  return header;
+}
+
+bool Operation::Overlaps(const Submission& other, uint64_t in_bytes, uint64_t out_bytes) const {
+  auto meet = [](const uint8_t* a, uint64_t a_size, const uint8_t* b, uint64_t b_size) {
+    return a != nullptr && b != nullptr && a < b + b_size && b < a + a_size;
+  };
+  const uint64_t own_in = plan().input_bytes();
+  const uint64_t own_out = plan().output_bytes();
+  return meet(submission.output, own_out, other.output, out_bytes) ||
+         meet(submission.output, own_out, other.input, in_bytes) ||
+         meet(submission.input, own_in, other.output, out_bytes);
+}
+
+}  // namespace caravan::engine

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One submitted operation while it runs: what each step still waits for, what each lane may send
+// now, and where the bytes live.
+#ifndef CARAVAN_DAEMON_ENGINE_OPERATION_H_
+#define CARAVAN_DAEMON_ENGINE_OPERATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "collective/plan.h"
+#include "crypto/record.h"
+#include "daemon/engine/op_keys.h"
+#include "daemon/engine/program.h"
+#include "daemon/engine/shared_memory.h"
+#include "daemon/engine/wire_buffer.h"
+
+namespace caravan::engine {
+
+// A checked ring entry.
+struct Submission {
+  uint64_t id = 0;
+  collective::OperationSpec spec;  // algorithm resolved
+  std::shared_ptr<SharedMemory> input_memory;
+  std::shared_ptr<SharedMemory> output_memory;
+  uint8_t* input = nullptr;   // null when nothing is read
+  uint8_t* output = nullptr;  // null when nothing is written
+};
+
+class Operation {
+ public:
+  // Takes the place of whatever ran in this object before; its memory is used again. Nothing is
+  // ready until Release().
+  void Prepare(std::shared_ptr<const Program> program, uint64_t sequence, const GroupKeys& keys);
+  void Bind(Submission submission, uint64_t conflict);
+  // Makes the steps without dependencies ready.
+  void Release();
+  // Drops references to buffers and wipes keys and scratch.
+  void Finish();
+
+  // `step` has run: frees those that waited for it.
+  void Ran(uint32_t step);
+  bool Ready(uint32_t step) const { return released && waits_[step] == 0; }
+  bool HasRun(uint32_t step) const { return waits_[step] == kNone; }
+  void MakeSendable(const Send& send);
+
+  // The lowest ready step of `lane` that `accept(step)` takes, or kNone; it is taken off the list.
+  template <typename Accept>
+  uint32_t TakeReady(uint32_t lane, Accept accept);
+
+  // Where a region starts; null for an empty one.
+  uint8_t* At(const collective::Region& region, uint32_t bytes);
+  crypto::RecordHeader HeaderOf(uint32_t step, const GroupKeys& keys) const;
+
+  bool Done() const { return steps_left == 0 && sends_left == 0; }
+  const collective::Plan& plan() const { return program->plan(); }
+  bool Overlaps(const Submission& other, uint64_t in_bytes, uint64_t out_bytes) const;
+
+  std::shared_ptr<const Program> program;
+  Submission submission;
+  uint64_t sequence = 0;
+  uint8_t wire_op = 0;            // kSend for Recv as well
+  uint64_t waits_for = 0;         // runs once all operations below this id are complete
+  bool released = false;
+  uint64_t steps_left = 0;
+  uint64_t sends_left = 0;        // records not yet wholly in a socket
+  int64_t progress_ns = 0;        // when it last moved
+  std::vector<uint32_t> receives_left;  // by lane
+  std::vector<uint32_t> unqueued;       // by lane: sends not yet handed to the lane
+  std::vector<uint32_t> unsent;         // by lane: sends not yet wholly in the socket
+  std::vector<WireBuffer*> shared;      // records for several peers, by StepInfo::shared
+  std::vector<WireBuffer*> forwards;    // held forwards, by StepInfo::forward
+  uint32_t forwards_held = 0;
+  collective::Counters counted;
+  OpKeys keys;
+
+ private:
+  std::vector<uint32_t> waits_;   // dependencies left; kNone once run
+  std::vector<uint64_t> ready_;   // a bit per send
+  std::vector<uint32_t> hint_;    // by lane: no ready bit below this word
+  std::vector<uint8_t> scratch_;
+};
+
+template <typename Accept>
+uint32_t Operation::TakeReady(uint32_t lane, Accept accept) {
+  const LaneList& list = program->lanes()[lane];
+  bool below = true;  // all words so far were empty
+  for (uint32_t word = hint_[lane]; word < list.words; ++word) {
+    uint64_t bits = ready_[list.first_word + word];
+    if (bits == 0 && below) hint_[lane] = word + 1;
+    if (bits != 0) below = false;
+    for (; bits != 0; bits &= bits - 1) {
+      const uint32_t bit = static_cast<uint32_t>(__builtin_ctzll(bits));
+      const uint32_t step = program->StepOfItem(lane, word * 64 + bit);
+      if (!accept(step)) continue;
+      ready_[list.first_word + word] &= ~(uint64_t{1} << bit);
+      return step;
+    }
+  }
+  return kNone;
+}
+
+}  // namespace caravan::engine
+
+#endif  // CARAVAN_DAEMON_ENGINE_OPERATION_H_

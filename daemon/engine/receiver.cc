@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/engine/receiver.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "collective/reduce.h"
+
+namespace caravan::engine {
+
+using collective::Step;
+
+Operation* Receiver::Receiving(Lane& lane) {
+  lane.receive_cursor = std::max(lane.receive_cursor, state_.window.begin());
+  for (; lane.receive_cursor < state_.window.end(); ++lane.receive_cursor) {
+    Operation* operation = state_.window.Get(lane.receive_cursor);
+    if (operation->receives_left[lane.id] > 0) return operation;
+  }
+  return nullptr;
+}
+
+Receiver::Match Receiver::MatchHead(Lane& lane) {
+  Operation* operation = Receiving(lane);
+  auto header = crypto::DecodeRecordHeader(lane.received().first(crypto::kRecordHeaderSize));
+  auto refuse = [&](absl::string_view what, absl::string_view word) {
+    const bool decoded = header.ok();
+    state_.Raise(absl::StatusCode::kDataLoss, lane.peer, operation, decoded ? header->phase : 0,
+                 decoded ? header->chunk : 0, what, word);
+    return Match::kFault;
+  };
+  if (!header.ok()) {
+    return refuse(absl::StrCat("malformed record: ", header.status().message()),
+                  "RECORD_MALFORMED");
+  }
+  if (header->suite != state_.config.suite) {
+    return refuse("the record is of another suite", "RECORD_MALFORMED");
+  }
+  if (!std::equal(header->epoch_prefix.begin(), header->epoch_prefix.end(),
+                  state_.config.epoch.begin())) {
+    return refuse("the record is of another epoch", "RECORD_EPOCH");
+  }
+  if (header->payload_size > (uint32_t{1} << state_.config.chunk_log2)) {
+    return refuse(absl::StrCat("a payload of ", header->payload_size,
+                               " bytes is larger than a chunk"),
+                  "RECORD_MALFORMED");
+  }
+  if (operation == nullptr) return Match::kWait;
+  if (header->op == operation->wire_op && header->sequence == operation->sequence &&
+      header->operation_digest == operation->program->digest()) {
+    return MatchExpected(lane, *operation, *header);
+  }
+  // Whose record this is can be told once all of it is here: see Refuse().
+  lane.head.operation = nullptr;
+  lane.head.size = header->payload_size + static_cast<uint32_t>(crypto::kRecordOverhead);
+  return Match::kTaken;
+}
+
+Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
+                                        const crypto::RecordHeader& header) {
+  auto refuse = [&](absl::string_view what, absl::string_view word) {
+    state_.Raise(absl::StatusCode::kDataLoss, lane.peer, &operation, header.phase, header.chunk,
+                 what, word);
+    return Match::kFault;
+  };
+  auto index = operation.plan().FindOpen(header.phase, header.source, header.destination,
+                                         header.chunk);
+  if (!index.ok()) {
+    return refuse(absl::StrCat("no record from rank ", header.source, " to rank ",
+                               header.destination, " with this phase and chunk is expected"),
+                  "RECORD_UNEXPECTED");
+  }
+  const Step& step = operation.plan().steps[*index];
+  if (operation.program->ReceiveLane(step) != lane.id) {
+    return refuse("the record came over another lane than the plan's", "RECORD_UNEXPECTED");
+  }
+  if (operation.HasRun(*index)) {
+    return refuse("the record was taken before", "RECORD_REPLAYED");
+  }
+  const crypto::RecordHeader expected = operation.HeaderOf(*index, state_.keys);
+  if (header != expected) {
+    return refuse(absl::StrCat("payload ", header.payload_size, ", chunk count ",
+                               header.chunk_count, ", last ", header.last, "; expected ",
+                               expected.payload_size, ", ", expected.chunk_count, ", ",
+                               expected.last),
+                  "RECORD_UNEXPECTED");
+  }
+  lane.head.operation = &operation;
+  lane.head.step = *index;
+  lane.head.size = step.bytes + static_cast<uint32_t>(crypto::kRecordOverhead);
+  return Match::kTaken;
+}
+
+bool Receiver::MayRun(const Operation& operation, uint32_t step) const {
+  if (!operation.Ready(step)) return false;
+  if (operation.program->info(step).forward == kNone) return true;
+  return operation.forwards_held < operation.plan().forward_slots &&
+         state_.forward_budget.Allows(state_.IsOldest(operation));
+}
+
+void Receiver::Place(Operation& operation, uint32_t index) {
+  const Step& step = operation.plan().steps[index];
+  if (step.bytes == 0) return;
+  const collective::OperationSpec& spec = operation.plan().spec;
+  const size_t count = step.bytes / SizeOf(spec.dtype);
+  uint8_t* write = operation.At(step.write, step.bytes);
+  if (step.reduce) {
+    collective::Reduce(spec.dtype, spec.reduce, operation.At(step.read, step.bytes),
+                       state_.scratch.get(), write, count);
+  } else {
+    std::memcpy(write, state_.scratch.get(), step.bytes);
+  }
+  if (step.finish_average) {
+    collective::Average(spec.dtype, write, write, count, state_.config.size);
+  }
+}
+
+void Receiver::Hold(Lane& lane, Operation& operation, uint32_t index,
+                    absl::Span<const uint8_t> record) {
+  const StepInfo& info = operation.program->info(index);
+  WireBuffer* slot = state_.pool.Take();
+  if (!lane.SwapReceived(record.size(), slot)) {
+    std::memcpy(slot->data.get(), record.data(), record.size());
+  }
+  slot->users = 1;
+  slot->fill = static_cast<uint32_t>(record.size());
+  operation.forwards[info.forward] = slot;
+  ++operation.forwards_held;
+  state_.forward_budget.Take();
+  operation.MakeSendable(operation.program->sends()[info.first_send]);
+}
+
+bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
+  Operation& operation = *lane.head.operation;
+  const uint32_t index = lane.head.step;
+  CARAVAN_STEP_HOOK(state_, operation, index);
+  const Step& step = operation.plan().steps[index];
+  const StepInfo& info = operation.program->info(index);
+  operation.counted.received += step.bytes;
+  state_.counted.received += step.bytes;
+  auto cipher = operation.keys.Get(info.key);
+  absl::Status opened = cipher.status();
+  if (cipher.ok()) opened = (*cipher)->Open(record, {state_.scratch.get(), step.bytes});
+  if (absl::IsDataLoss(opened)) {
+    ++state_.tag_failures;
+    state_.Raise(absl::StatusCode::kDataLoss, lane.peer, &operation, step.phase, step.chunk,
+                 "the record's tag does not match", "RECORD_TAG");
+    return false;
+  }
+  if (!opened.ok()) {
+    state_.Raise(opened.code(), state_.config.rank, &operation, step.phase, step.chunk,
+                 absl::StrCat("opening failed: ", opened.message()), "OPEN");
+    return false;
+  }
+  operation.keys.Used(info.key);
+  operation.counted.opened += step.bytes;
+  ++operation.counted.records_opened;
+  state_.counted.opened += step.bytes;
+  ++state_.counted.records_opened;
+  Place(operation, index);
+  if (info.forward != kNone) Hold(lane, operation, index, record);
+  --operation.receives_left[lane.id];
+  operation.progress_ns = state_.now_ns;
+  operation.Ran(index);
+  ++state_.change;
+  return true;
+}
+
+bool Receiver::Parse(Lane& lane) {
+  bool moved = false;
+  while (lane.received().size() >= crypto::kRecordHeaderSize) {
+    if (lane.head.size == 0) {
+      const Match match = MatchHead(lane);
+      if (match == Match::kFault) return true;
+      if (match == Match::kWait) {
+        lane.parked_at = state_.change;
+        return moved;
+      }
+    }
+    if (lane.received().size() < lane.head.size) return moved;
+    const absl::Span<const uint8_t> record = lane.received().first(lane.head.size);
+    if (lane.head.operation == nullptr) {
+      Refuse(lane, record);
+      return true;
+    }
+    if (!MayRun(*lane.head.operation, lane.head.step)) {
+      lane.parked_at = state_.change;
+      return moved;
+    }
+    const size_t size = lane.head.size;
+    if (!Accept(lane, record)) return true;
+    lane.Consume(size);
+    moved = true;
+  }
+  return moved;
+}
+
+bool Receiver::Turn(Lane& lane) {
+  bool moved = false;
+  if (lane.parked_at != 0 && lane.parked_at != state_.change) {
+    lane.parked_at = 0;
+    moved = Parse(lane);
+  }
+  if (lane.parked_at == 0 && lane.readable && !state_.faulted() &&
+      lane.Receive() == Io::kMoved) {
+    if (Operation* operation = Receiving(lane)) operation->progress_ns = state_.now_ns;
+    Parse(lane);
+    moved = true;
+  }
+  if (!state_.faulted() && (lane.receive_ended || lane.send_ended)) CheckEnded(lane);
+  return moved || state_.faulted();
+}
+
+void Receiver::CheckEnded(Lane& lane) {
+  if (lane.receive_ended && lane.parked_at == 0 && !lane.received().empty()) {
+    state_.Raise(absl::StatusCode::kDataLoss, lane.peer, Receiving(lane), 0, 0,
+                 absl::StrCat("the connection ended inside a record, after ",
+                              lane.received().size(), " bytes of it"),
+                 "RECORD_TRUNCATED");
+    return;
+  }
+  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
+    const Operation* operation = state_.window.Get(id);
+    const bool receives = operation->receives_left[lane.id] > 0 && lane.received().empty();
+    if (!(lane.receive_ended && receives) && operation->unsent[lane.id] == 0) continue;
+    state_.Raise(absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
+                 absl::StrCat(state_.NameOf(lane.peer),
+                              " left the communicator: its connection is closed"),
+                 "PEER_CLOSED");
+    return;
+  }
+}
+
+bool Receiver::IsPast(const Lane& lane, const crypto::RecordHeader& header) const {
+  const auto send = static_cast<uint8_t>(collective::Operation::kSend);
+  uint64_t first = header.op == send ? state_.next_receive[lane.peer] : state_.next_collective;
+  for (uint64_t id = lane.receive_cursor; id < state_.window.end(); ++id) {
+    const Operation* operation = state_.window.Get(id);
+    const collective::OperationSpec& spec = operation->plan().spec;
+    const bool same = header.op == send
+                          ? spec.op == collective::Operation::kRecv && spec.peer == lane.peer
+                          : operation->wire_op != send;
+    if (same) first = std::min(first, operation->sequence);
+  }
+  return header.sequence < first;
+}
+
+bool Receiver::IsAuthentic(const crypto::RecordHeader& header, absl::Span<const uint8_t> record) {
+  KeySlot slot;
+  slot.source = header.source;
+  slot.destination = header.destination;
+  slot.phase = header.phase;
+  slot.superchunk = crypto::SuperchunkOf(header.chunk, state_.config.chunk_log2);
+  auto cipher = state_.keys.Derive(slot, header.op, header.sequence);
+  if (!cipher.ok()) return false;
+  return (*cipher)->Open(record, {state_.scratch.get(), header.payload_size}).ok();
+}
+
+void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
+  const crypto::RecordHeader header =
+      *crypto::DecodeRecordHeader(record.first(crypto::kRecordHeaderSize));
+  const Operation& operation = *Receiving(lane);
+  const auto send = static_cast<uint8_t>(collective::Operation::kSend);
+  auto raise = [&](absl::StatusCode code, absl::string_view what, absl::string_view word) {
+    state_.Raise(code, lane.peer, &operation, header.phase, header.chunk, what, word);
+  };
+  const std::string claim =
+      absl::StrCat(std::string(Name(static_cast<collective::Operation>(header.op))), " sequence ",
+                   header.sequence, " from rank ", header.source);
+  if (!IsAuthentic(header, record)) {
+    ++state_.tag_failures;
+    raise(absl::StatusCode::kDataLoss,
+          absl::StrCat("a record that claims to be ", claim, " has a tag that does not match"),
+          "RECORD_TAG");
+  } else if (IsPast(lane, header)) {
+    raise(absl::StatusCode::kDataLoss, absl::StrCat("a record of ", claim, ", taken before"),
+          "RECORD_REPLAYED");
+  } else if ((header.op == send) != (operation.wire_op == send) ||
+             header.sequence == operation.sequence) {
+    raise(absl::StatusCode::kInvalidArgument,
+          absl::StrCat(state_.NameOf(lane.peer), " runs another operation (", claim,
+                       "): all ranks must submit the same operations with the same sizes and "
+                       "types in the same order"),
+          "OPERATION_MISMATCH");
+    state_.fault->mismatch = true;
+  } else {
+    raise(absl::StatusCode::kDataLoss, absl::StrCat("a record of ", claim, " is out of order"),
+          "RECORD_UNEXPECTED");
+  }
+}
+
+}  // namespace caravan::engine

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small helpers over TCP sockets: all descriptors are non-blocking and close-on-exec.
+#ifndef CARAVAN_DAEMON_TRANSPORT_SOCKET_H_
+#define CARAVAN_DAEMON_TRANSPORT_SOCKET_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "daemon/transport/data_connection.h"
+
+namespace caravan::transport {
+
+// Owns a descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.Release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+  int Release();
+
+ private:
+  int fd_ = -1;
+};
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+// "10.0.0.1:7401", "[::1]:7401" or "host:7401". InvalidArgument when it does not parse,
+// Unavailable when the name does not resolve.
+absl::StatusOr<SocketAddress> ParseAddress(const std::string& address);
+
+absl::StatusOr<Descriptor> ConnectTo(const std::string& address, const SocketOptions& options,
+                                     absl::Time deadline);
+absl::StatusOr<Descriptor> ListenOn(const std::string& address, const SocketOptions& options);
+absl::StatusOr<int> LocalPort(int fd);
+// TCP_NODELAY and buffer sizes. Unix sockets have no TCP_NODELAY: that is not an error.
+void Configure(int fd, const SocketOptions& options);
+
+// Moves all of `bytes`, or fails: Unavailable at the end of the stream or on a reset,
+// DeadlineExceeded.
+absl::Status WriteAll(int fd, absl::Span<const uint8_t> bytes, absl::Time deadline);
+absl::Status ReadAll(int fd, absl::Span<uint8_t> bytes, absl::Time deadline);
+
+}  // namespace caravan::transport
+
+#endif  // CARAVAN_DAEMON_TRANSPORT_SOCKET_H_
