@@ -109,7 +109,8 @@ TEST_F(VerifyInput, RefusesEndorsementsThatHoldNothing) {
   Endorsements endorsements;
   for (const char* text :
        {"", "notes", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-        "-----BEGIN CERTIFICATE-----\n", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"}) {
+        "-----BEGIN CERTIFICATE-----\n",
+        "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"}) {
     EXPECT_FALSE(ParseEndorsements(text, &endorsements).ok()) << text;
   }
   EXPECT_TRUE(endorsements.certificates.empty());

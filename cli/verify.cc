@@ -40,9 +40,8 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
 
 absl::StatusOr<std::optional<EvidenceKind>> ParseKind(const std::string& name) {
   const std::pair<const char*, std::optional<EvidenceKind>> kinds[] = {
-      {"auto", std::nullopt},           {"snp", EvidenceKind::kSevSnp},
-      {"tdx", EvidenceKind::kTdx},      {"sgx", EvidenceKind::kSgx},
-      {"nvidia", EvidenceKind::kNvidia}, {"tpm", EvidenceKind::kVtpm},
+      {"auto", std::nullopt},      {"snp", EvidenceKind::kSevSnp},    {"tdx", EvidenceKind::kTdx},
+      {"sgx", EvidenceKind::kSgx}, {"nvidia", EvidenceKind::kNvidia}, {"tpm", EvidenceKind::kVtpm},
   };
   for (const auto& [known, kind] : kinds) {
     if (name == known) return kind;
@@ -101,7 +100,8 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
     std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
     inputs.expected = ReportDataExpectation::Exactly(data);
   }
-  absl::StatusOr<std::string> evidence = ops::ReadFile(options.evidence, attestation::kMaxInputSize);
+  absl::StatusOr<std::string> evidence =
+      ops::ReadFile(options.evidence, attestation::kMaxInputSize);
   if (!evidence.ok()) return evidence.status();
   absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*evidence, *kind);
   if (!set.ok()) return InFile(options.evidence, set.status());
@@ -195,9 +195,8 @@ int RunVerify(const Context& context, const VerifyOptions& options) {
     failure.hint.clear();
     return Fail(context, kSchema, failure);
   }
-  const Appraisal appraisal =
-      attestation::VerifyStored(inputs->evidence, inputs->endorsements, inputs->policy,
-                                inputs->expected, inputs->time);
+  const Appraisal appraisal = attestation::VerifyStored(
+      inputs->evidence, inputs->endorsements, inputs->policy, inputs->expected, inputs->time);
   if (context.json) {
     PrintJson(context, appraisal, *inputs);
   } else {

@@ -20,9 +20,9 @@ struct VerifyOptions {
   std::string verification_time;        // RFC 3339; "": now
 };
 
-// Schema caravan.verify/1. Prints the appraisal, accepted or not. kOk when accepted, kRefused when a
-// check failed, kNotVerifiable when something needed is missing, kUsage for options and files that
-// cannot be used.
+// Schema caravan.verify/1. Prints the appraisal, accepted or not. kOk when accepted, kRefused when
+// a check failed, kNotVerifiable when something needed is missing, kUsage for options and files
+// that cannot be used.
 int RunVerify(const Context& context, const VerifyOptions& options);
 
 }  // namespace caravan::cli

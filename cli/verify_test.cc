@@ -88,8 +88,8 @@ TEST_F(VerifyCommand, TakesAFolderOfCollateral) {
 }
 
 TEST_F(VerifyCommand, FailsWithFourAndTheReason) {
-  Write("policy.textproto", Policy("measurements { name: \"m\" sha384: \"" + std::string(96, '1') +
-                                   "\" }"));
+  Write("policy.textproto",
+        Policy("measurements { name: \"m\" sha384: \"" + std::string(96, '1') + "\" }"));
   EXPECT_EQ(Run(), kRefused);
   EXPECT_THAT(err_.str(), HasSubstr("caravanctl: verifying insecure-software milan: measurement"));
   EXPECT_THAT(err_.str(), HasSubstr("[SNP_MEASUREMENT]\nhint: "));
@@ -178,8 +178,7 @@ TEST_F(VerifyCommand, JudgesARealReportAtItsTime) {
   Write("policy.textproto",
         "name: \"genoa\" snp { any_measurement: true any_platform: true allow_missing_crl: true "
         "allow_smt: true tcb_floors { product: GENOA snp: 23 microcode: 84 } }");
-  options_.evidence =
-      attestation::VectorPathForTest("snp/ms-tee-av/genoa_attestation_report.bin");
+  options_.evidence = attestation::VectorPathForTest("snp/ms-tee-av/genoa_attestation_report.bin");
   options_.collateral = {attestation::VectorPathForTest("snp/ms-tee-av/genoa_vcek.pem"),
                          attestation::VectorPathForTest("snp/roots/ask_ark_genoa.pem")};
   options_.report_data = std::string(128, '0');

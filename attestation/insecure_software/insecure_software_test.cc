@@ -111,5 +111,13 @@ TEST(InsecureRoot, RefusesFilesThatDoNotBelongTogether) {
   EXPECT_FALSE(InsecureRoot::FromPem({}, pem->chain, pem->crl).ok());
 }
 
+// Nobody is asked for a passphrase: the file is refused.
+TEST(InsecureRoot, RefusesAnEncryptedKey) {
+  const auto pem = InsecureRoot::Create(kNow)->ToPem();
+  const std::string key =
+      "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n";
+  EXPECT_FALSE(InsecureRoot::FromPem(crypto::AsBytes(key), pem->chain, pem->crl).ok());
+}
+
 }  // namespace
 }  // namespace caravan::attestation

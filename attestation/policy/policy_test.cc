@@ -26,11 +26,11 @@ std::string ErrorOf(const std::string& text) {
 }
 
 TEST(Policy, ReadsAWholeOne) {
-  const auto policy = ParsePolicy(
-      "name: \"prod\"\nsnp {\n  measurements { name: \"caravand\" sha384: \"" +
-          std::string(96, 'A') + "\" }\n  chip_ids: \"" + std::string(128, 'C') +
-          "\"\n  tcb_floors { product: MILAN snp: 24 microcode: 219 }\n}\n",
-      "p.textproto");
+  const auto policy =
+      ParsePolicy("name: \"prod\"\nsnp {\n  measurements { name: \"caravand\" sha384: \"" +
+                      std::string(96, 'A') + "\" }\n  chip_ids: \"" + std::string(128, 'C') +
+                      "\"\n  tcb_floors { product: MILAN snp: 24 microcode: 219 }\n}\n",
+                  "p.textproto");
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->snp().measurements(0).sha384(), kSha384);
   EXPECT_EQ(policy->snp().chip_ids(0), std::string(128, 'c'));

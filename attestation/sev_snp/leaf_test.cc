@@ -44,8 +44,7 @@ TEST(RealLeaf, SaysWhatAmdWroteIntoIt) {
 
 TEST(KdsUrl, AsksForTheReportedTcbAndTheShortHwidOfTurin) {
   CARAVAN_REQUIRE_VECTORS();
-  const auto report =
-      ParseReport(*ReadVectorForTest("snp/ms-tee-av/turin_attestation_report.bin"));
+  const auto report = ParseReport(*ReadVectorForTest("snp/ms-tee-av/turin_attestation_report.bin"));
   EXPECT_EQ(KdsUrl(*report),
             "https://kdsintf.amd.com/vcek/v1/Turin/59790fb1c39f35c1"
             "?blSPL=01&teeSPL=01&snpSPL=04&ucodeSPL=81&fmcSPL=01");
