@@ -273,6 +273,11 @@ bool Group::Turn(int64_t now_ns) {
   return moved;
 }
 
+bool Group::HasSubmissions() const {
+  if (!failure_.ok()) return ring_.CanSkip();
+  return !state_.faulted() && ring_.HasWork();
+}
+
 bool Group::WorkAhead() {
   if (!failure_.ok() || state_.faulted()) return false;
   if (!state_.window.empty() && state_.window.Get(state_.window.begin())->keys.DeriveAhead()) {

@@ -32,7 +32,8 @@ class Group {
   bool WorkAhead();
   void Fail(const absl::Status& reason);
 
-  bool HasSubmissions() const { return ring_.HasWork(); }
+  // Whether Turn() would take something from the ring.
+  bool HasSubmissions() const;
   void SetSleeping(bool sleeping) { ring_.SetSleeping(sleeping); }
   // When the oldest operation's time is up (steady clock), or INT64_MAX.
   int64_t deadline_ns() const;

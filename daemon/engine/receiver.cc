@@ -197,20 +197,15 @@ bool Receiver::Parse(Lane& lane) {
 
 bool Receiver::Turn(Lane& lane) {
   bool moved = false;
-  if (lane.parked_at != 0) {
-    if (lane.parked_at == state_.change) return false;
+  if (lane.parked_at != 0 && lane.parked_at != state_.change) {
     lane.parked_at = 0;
     moved = Parse(lane);
-    if (state_.faulted()) return true;
-    if (lane.parked_at != 0) return moved;
   }
-  if (lane.readable) {
-    if (lane.Receive() == Io::kMoved) {
-      Operation* operation = Receiving(lane);
-      if (operation != nullptr) operation->progress_ns = state_.now_ns;
-      Parse(lane);
-      moved = true;
-    }
+  if (lane.parked_at == 0 && lane.readable && !state_.faulted() &&
+      lane.Receive() == Io::kMoved) {
+    if (Operation* operation = Receiving(lane)) operation->progress_ns = state_.now_ns;
+    Parse(lane);
+    moved = true;
   }
   if (!state_.faulted() && (lane.receive_ended || lane.send_ended)) CheckEnded(lane);
   return moved || state_.faulted();

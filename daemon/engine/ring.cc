@@ -35,10 +35,11 @@ absl::StatusOr<Ring> Ring::Create(std::shared_ptr<SharedMemory> memory, uint16_t
 absl::StatusOr<bool> Ring::Take(v1::SubmitEntry* entry) {
   const uint64_t tail = ring_->submit_tail.load(std::memory_order_acquire);
   if (tail == taken_) return false;
-  if (tail - completed_ > v1::kRingCapacity) {
+  if (tail - taken_ > Room()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the submission index is ", tail, " with ", completed_, " operations complete: at most ",
-        v1::kRingCapacity, " may be outstanding [APPLICATION_RING]"));
+        "the submission index is ", tail, " after ", taken_, " with ", completed_,
+        " operations complete: it only grows, and at most ", v1::kRingCapacity,
+        " may be outstanding [APPLICATION_RING]"));
   }
   std::memcpy(entry, &ring_->entries[taken_ % v1::kRingCapacity], sizeof(*entry));
   // The copy is what is checked and used: the compiler must not read the ring again.
@@ -52,9 +53,14 @@ absl::StatusOr<bool> Ring::Take(v1::SubmitEntry* entry) {
   return true;
 }
 
+bool Ring::CanSkip() const {
+  const uint64_t tail = ring_->submit_tail.load(std::memory_order_seq_cst);
+  return tail != taken_ && tail - taken_ <= Room();
+}
+
 bool Ring::Skip() {
   const uint64_t tail = ring_->submit_tail.load(std::memory_order_acquire);
-  if (tail == taken_ || tail - completed_ > v1::kRingCapacity) return false;
+  if (tail == taken_ || tail - taken_ > Room()) return false;
   ++taken_;
   ring_->submit_head.store(taken_, std::memory_order_release);
   return true;

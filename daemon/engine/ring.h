@@ -29,6 +29,7 @@ class Ring {
   absl::StatusOr<bool> Take(v1::SubmitEntry* entry);
   // The next entry's index, without looking at it: for a ring whose communicator has failed.
   bool Skip();
+  bool CanSkip() const;
   void Complete(uint64_t id, absl::StatusCode code);  // visible after Publish()
   void Publish();                                     // wakes whoever waits
   void SetSleeping(bool sleeping);
@@ -39,6 +40,7 @@ class Ring {
 
  private:
   explicit Ring(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
+  uint64_t Room() const { return v1::kRingCapacity - (taken_ - completed_); }
 
   std::shared_ptr<SharedMemory> memory_;
   v1::SharedRing* ring_ = nullptr;

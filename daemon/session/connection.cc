@@ -1,4 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
+  if (session_ == nullptr && handshake_->established()) {
+    status = Establish();
+  } else if (session_ != nullptr) {
+    const absl::StatusOr<uint32_t> round = handshake_->round();
+    if (round.ok() && *round != session_->round()) {
+      session_->SetRound(*round, options_.clock(), appraisal_);
+    }
+  }
+  return status.ok() ? FlushHandshake() : status;// SPDX-License-Identifier: Apache-2.0
 #include "daemon/session/connection.h"
 
 #include <openssl/rand.h>
@@ -212,9 +220,10 @@ absl::Status Connection::OnControlMessage(const std::string& message) {
   absl::Status status = handshake_->OnMessage(crypto::AsBytes(message));
   if (status.ok()) status = ServeHandshake();
   if (!status.ok()) return status;
-  if (status = FlushHandshake(); !status.ok()) return status;
-  if (!handshake_->established()) return absl::OkStatus();
-  if (session_ == nullptr) return Establish();
+  // Published before the responder's Accept goes out: once the initiator sees it, both ends know.
+  if (first) status = Establish();
+  if (status.ok()) status = FlushHandshake();
+  if (!status.ok() || first || session_ == nullptr) return status;
   const absl::StatusOr<uint32_t> round = handshake_->round();
   if (round.ok() && *round != session_->round()) {
     session_->SetRound(*round, options_.clock(), appraisal_);

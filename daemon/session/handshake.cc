@@ -391,7 +391,8 @@ absl::Status Handshake::TakeAlert(absl::Span<const uint8_t> message) {
   if (!alert.ok()) return alert.status();
   state_ = State::kDead;
   status_ = Refusal(alert->code, alert->reason,
-                    absl::StrCat("the peer refused this node: ",
+                    absl::StrCat(established_ ? "the peer ended the session: "
+                                              : "the peer refused this node: ",
                                  absl::StatusCodeToString(alert->code)));
   return status_;
 }

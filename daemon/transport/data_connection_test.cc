@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/transport/data_connection.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "crypto/secret_bytes.h"
+#include "daemon/transport/preamble.h"
+#include "daemon/transport/socket.h"
+
+namespace caravan::transport {
+namespace {
+
+crypto::SecretBytes Secret(uint8_t fill) {
+  return *crypto::SecretBytes::Copy(std::vector<uint8_t>(48, fill));
+}
+
+constexpr crypto::SessionId kSession = {1, 2, 3};
+constexpr crypto::EpochId kEpoch = {4, 5, 6};
+
+// A listener that knows kSession, and collects what it accepts.
+class DataConnectionTest : public ::testing::Test {
+ protected:
+  void StartListener(absl::Duration timeout = absl::Seconds(5), int cap = 256) {
+    DataListener::Options options;
+    options.listen_address = "127.0.0.1:0";
+    options.preamble_timeout = timeout;
+    options.max_half_open = cap;
+    options.find_secret = [](const crypto::SessionId& id) {
+      return id == kSession ? Secret(7) : crypto::SecretBytes();
+    };
+    options.knows_epoch = [](const crypto::SessionId&, const crypto::EpochId& epoch) {
+      return epoch == kEpoch;
+    };
+    options.on_connection = [this](DataConnection connection) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      accepted_.push_back(std::move(connection));
+      arrived_.notify_all();
+    };
+    auto listener = DataListener::Start(std::move(options));
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    listener_ = std::move(*listener);
+    address_ = absl::StrCat("127.0.0.1:", listener_->port());
+  }
+  absl::Time Soon() { return absl::Now() + absl::Seconds(5); }
+  absl::StatusOr<DataConnection> Dial(uint8_t secret, const crypto::SessionId& session = kSession,
+                                      const crypto::EpochId& epoch = kEpoch) {
+    return DialData(address_, session, Secret(secret), epoch, 3, {}, Soon());
+  }
+  Descriptor DialRaw() {
+    auto fd = ConnectTo(address_, {}, Soon());
+    return fd.ok() ? std::move(*fd) : Descriptor();
+  }
+  crypto::ConnectionId Identity() {
+    crypto::ConnectionId id;
+    id.session = kSession;
+    id.epoch = kEpoch;
+    id.dialler_nonce = *RandomNonce();
+    return id;
+  }
+  bool Closed(const Descriptor& fd) {
+    uint8_t byte;
+    return absl::IsUnavailable(ReadAll(fd.get(), {&byte, 1}, Soon()));
+  }
+  size_t accepted() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return accepted_.size();
+  }
+  bool WaitAccepted(size_t count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return arrived_.wait_for(lock, std::chrono::seconds(5),
+                             [&] { return accepted_.size() >= count; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<DataConnection> accepted_;
+  std::string address_;
+  std::unique_ptr<DataListener> listener_;
+};
+
+TEST_F(DataConnectionTest, CarriesBytesBothWaysOnceConfirmed) {
+  StartListener();
+  auto dialled = Dial(7);
+  ASSERT_TRUE(dialled.ok()) << dialled.status();
+  ASSERT_TRUE(WaitAccepted(1));
+  EXPECT_EQ(accepted_[0].session, kSession);
+  EXPECT_EQ(accepted_[0].epoch, kEpoch);
+  EXPECT_EQ(accepted_[0].lane, 3);
+  const std::vector<uint8_t> sent = {1, 2, 3, 4};
+  std::vector<uint8_t> got(4);
+  ASSERT_TRUE(WriteAll(dialled->fd, sent, Soon()).ok());
+  ASSERT_TRUE(ReadAll(accepted_[0].fd, absl::MakeSpan(got), Soon()).ok());
+  EXPECT_EQ(got, sent);
+  ASSERT_TRUE(WriteAll(accepted_[0].fd, sent, Soon()).ok());
+  ASSERT_TRUE(ReadAll(dialled->fd, absl::MakeSpan(got), Soon()).ok());
+  EXPECT_EQ(got, sent);
+}
+
+TEST_F(DataConnectionTest, RefusesAnotherSecret) {
+  StartListener();
+  auto dialled = Dial(8);
+  EXPECT_TRUE(absl::IsPermissionDenied(dialled.status())) << dialled.status();
+  EXPECT_EQ(accepted(), 0u);
+  EXPECT_EQ(listener_->refused(), 1u);
+}
+
+TEST_F(DataConnectionTest, ClosesQuietlyOnAnUnknownSessionOrEpoch) {
+  StartListener();
+  EXPECT_TRUE(absl::IsUnavailable(Dial(7, {9}).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Dial(7, kSession, {9}).status()));
+  Descriptor raw = DialRaw();
+  crypto::ConnectionId id = Identity();
+  id.session = {9};
+  ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), Soon()).ok());
+  EXPECT_TRUE(Closed(raw));  // not one byte
+  EXPECT_EQ(accepted(), 0u);
+}
+
+TEST_F(DataConnectionTest, DialFailsAsUnavailableWithoutListener) {
+  StartListener();
+  listener_->Stop();
+  EXPECT_TRUE(absl::IsUnavailable(Dial(7).status()));
+}
+
+TEST_F(DataConnectionTest, DialGivesUpAtItsDeadline) {
+  auto silent = ListenOn("127.0.0.1:0", {});
+  ASSERT_TRUE(silent.ok());
+  address_ = absl::StrCat("127.0.0.1:", *LocalPort(silent->get()));
+  auto dialled = DialData(address_, kSession, Secret(7), kEpoch, 0, {},
+                          absl::Now() + absl::Milliseconds(80));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(dialled.status())) << dialled.status();
+}
+
+// Each byte of the hello and of the dialler's confirmation, flipped one at a time.
+TEST_F(DataConnectionTest, RefusesEachFlippedByteOfTheDiallersSide) {
+  StartListener();
+  for (size_t flip = 0; flip < kDiallerHelloSize + kConfirmationSize; ++flip) {
+    Descriptor raw = DialRaw();
+    crypto::ConnectionId id = Identity();
+    DiallerHello hello = EncodeHello(id);
+    if (flip < hello.size()) hello[flip] ^= 1;
+    ASSERT_TRUE(WriteAll(raw.get(), hello, Soon()).ok());
+    if (!ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), Soon()).ok()) continue;
+    auto confirmation = *Confirm(Secret(7), id, Direction::kFromDialler);
+    if (flip >= hello.size()) confirmation[flip - hello.size()] ^= 1;
+    ASSERT_TRUE(WriteAll(raw.get(), confirmation, Soon()).ok());
+    EXPECT_TRUE(Closed(raw)) << "byte " << flip;
+  }
+  EXPECT_EQ(accepted(), 0u);
+  EXPECT_EQ(listener_->refused(), kDiallerHelloSize + kConfirmationSize);
+}
+
+// The acceptor's nonce and confirmation, flipped on their way to the dialler.
+TEST_F(DataConnectionTest, DiallerRefusesEachFlippedByteOfTheAcceptorsSide) {
+  auto listening = ListenOn("127.0.0.1:0", {});
+  ASSERT_TRUE(listening.ok());
+  address_ = absl::StrCat("127.0.0.1:", *LocalPort(listening->get()));
+  for (size_t flip = 0; flip < kNonceSize + kConfirmationSize; ++flip) {
+    std::thread acceptor([&] {
+      int fd = -1;
+      while (fd < 0) fd = accept4(listening->get(), nullptr, nullptr, SOCK_NONBLOCK);
+      Descriptor connection(fd);
+      DiallerHello hello;
+      ASSERT_TRUE(ReadAll(fd, absl::MakeSpan(hello), Soon()).ok());
+      crypto::ConnectionId id = *DecodeHello(hello);
+      id.acceptor_nonce = *RandomNonce();
+      Nonce nonce = id.acceptor_nonce;
+      if (flip < kNonceSize) nonce[flip] ^= 1;
+      ASSERT_TRUE(WriteAll(fd, nonce, Soon()).ok());
+      Confirmation theirs;
+      ASSERT_TRUE(ReadAll(fd, absl::MakeSpan(theirs), Soon()).ok());
+      EXPECT_EQ(CheckConfirmation(Secret(7), id, Direction::kFromDialler, theirs).ok(),
+                flip >= kNonceSize);
+      auto own = *Confirm(Secret(7), id, Direction::kFromAcceptor);
+      if (flip >= kNonceSize) own[flip - kNonceSize] ^= 1;
+      ASSERT_TRUE(WriteAll(fd, own, Soon()).ok());
+    });
+    auto dialled = Dial(7);
+    acceptor.join();
+    EXPECT_TRUE(absl::IsPermissionDenied(dialled.status())) << flip << dialled.status();
+  }
+}
+
+TEST_F(DataConnectionTest, RefusesAReflectedConfirmation) {
+  StartListener();
+  Descriptor raw = DialRaw();
+  crypto::ConnectionId id = Identity();
+  ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), Soon()).ok());
+  ASSERT_TRUE(ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), Soon()).ok());
+  ASSERT_TRUE(
+      WriteAll(raw.get(), *Confirm(Secret(7), id, Direction::kFromAcceptor), Soon()).ok());
+  EXPECT_TRUE(Closed(raw));
+}
+
+TEST_F(DataConnectionTest, ClosesAPreambleThatTakesTooLong) {
+  StartListener(absl::Milliseconds(100));
+  Descriptor silent = DialRaw();
+  Descriptor slow = DialRaw();
+  const DiallerHello hello = EncodeHello(Identity());
+  ASSERT_TRUE(WriteAll(slow.get(), absl::MakeConstSpan(hello).first(40), Soon()).ok());
+  const absl::Time start = absl::Now();
+  EXPECT_TRUE(Closed(silent));
+  EXPECT_TRUE(Closed(slow));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(3));
+  EXPECT_EQ(listener_->refused(), 2u);
+}
+
+TEST_F(DataConnectionTest, CapsHalfOpenConnectionsAndServesOnAfterwards) {
+  StartListener(absl::Milliseconds(400), 4);
+  std::vector<Descriptor> half_open;
+  for (int i = 0; i < 40; ++i) half_open.push_back(DialRaw());
+  for (int i = 0; i < 500 && listener_->refused() < 36; ++i) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_EQ(listener_->refused(), 36u);
+  EXPECT_LE(listener_->half_open(), 4);
+  for (Descriptor& fd : half_open) EXPECT_TRUE(Closed(fd));
+  EXPECT_TRUE(Dial(7).ok());
+}
+
+TEST_F(DataConnectionTest, StopIsIdempotentAndEndsHalfOpenConnections) {
+  StartListener();
+  Descriptor raw = DialRaw();
+  for (int i = 0; i < 1000 && listener_->half_open() == 0; ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  listener_->Stop();
+  listener_->Stop();
+  EXPECT_TRUE(Closed(raw));
+}
+
+}  // namespace
+}  // namespace caravan::transport
