@@ -318,6 +318,9 @@ TEST_F(CommandLineTest, RefusesEvidenceThatIsNone) {
   std::ofstream(file) << "not evidence";
   EXPECT_EQ(Run({"verify", file, "-o", "json"}), kUsage);
   EXPECT_EQ(At("/schema"), "\"caravan.verify/1\"");
+  // An option's value never swallows the evidence.
+  EXPECT_EQ(Run({"verify", "--collateral", file, file}), kUsage);
+  EXPECT_THAT(err(), HasSubstr(file));
   EXPECT_EQ(Run({"verify"}), kUsage);
 }
 
