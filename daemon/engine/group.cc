@@ -18,8 +18,7 @@ constexpr int kLocalStepsATurn = 4;
 
 absl::Status CheckConfig(const GroupConfig& config) {
   auto invalid = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("communicator \"", config.name, "\": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("communicator \"", config.name, "\": ", what));
   };
   if (config.size == 0 || config.rank >= config.size) {
     return invalid(absl::StrCat("rank ", config.rank, " of ", config.size));
@@ -42,7 +41,8 @@ absl::Status CheckConfig(const GroupConfig& config) {
                                   " lanes: expected the same number, at least 1, for each"));
     }
     for (const transport::DataConnection& lane : peer.lanes) {
-      if (lane.fd < 0) return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
+      if (lane.fd < 0)
+        return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
     }
   }
   return absl::OkStatus();
@@ -64,8 +64,7 @@ Group::Group(GroupConfig config, const Engine::Options& options, Ring ring)
       ring_(std::move(ring)),
       sender_(state_),
       receiver_(state_),
-      programs_(state_.config.rank, state_.config.size,
-                static_cast<int>(state_.lanes_per_peer)) {}
+      programs_(state_.config.rank, state_.config.size, static_cast<int>(state_.lanes_per_peer)) {}
 
 uint64_t* Group::NextSequence(const collective::OperationSpec& spec) {
   switch (spec.op) {
@@ -94,10 +93,10 @@ std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> p
 bool Group::StartOperation(Submission submission) {
   auto program = programs_.Get(submission.spec);
   if (!program.ok()) {
-    state_.Raise(program.status().code(), state_.config.rank, nullptr, 0, 0,
-                 absl::StrCat("no plan for ", submission.spec.Describe(), ": ",
-                              program.status().message()),
-                 "PLAN");
+    state_.Raise(
+        program.status().code(), state_.config.rank, nullptr, 0, 0,
+        absl::StrCat("no plan for ", submission.spec.Describe(), ": ", program.status().message()),
+        "PLAN");
     return false;
   }
   const collective::Plan& plan = (*program)->plan();
@@ -291,8 +290,8 @@ void Group::CheckDeadline() {
   if (state_.now_ns < deadline_ns()) return;
   const Operation& oldest = *state_.window.Get(state_.window.begin());
   const std::vector<collective::Step>& steps = oldest.plan().steps;
-  const std::string waited = absl::StrCat("no progress for ",
-                                          absl::FormatDuration(state_.config.deadline), ": ");
+  const std::string waited =
+      absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ");
   auto raise = [&](uint16_t peer, const collective::Step& step, absl::string_view what) {
     state_.Raise(absl::StatusCode::kDeadlineExceeded, peer, &oldest, step.phase, step.chunk,
                  absl::StrCat(waited, what), "DEADLINE");
@@ -306,8 +305,8 @@ void Group::CheckDeadline() {
   for (const std::unique_ptr<Lane>& lane : state_.lanes) {
     if (oldest.unsent[lane->id] == 0) continue;
     return raise(lane->peer, collective::Step{},
-                 absl::StrCat(state_.NameOf(lane->peer), " does not take ",
-                              oldest.unsent[lane->id], " records for it"));
+                 absl::StrCat(state_.NameOf(lane->peer), " does not take ", oldest.unsent[lane->id],
+                              " records for it"));
   }
   raise(state_.config.rank, collective::Step{}, "no step can run");
 }
@@ -360,13 +359,13 @@ absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
   const Described* found = nullptr;
   for (const Described& d : described_) {
     if (d.sequence != sequence) continue;
-    const bool pairwise = d.spec.op == collective::Operation::kSend ||
-                          d.spec.op == collective::Operation::kRecv;
+    const bool pairwise =
+        d.spec.op == collective::Operation::kSend || d.spec.op == collective::Operation::kRecv;
     if (found == nullptr || !pairwise) found = &d;
   }
   if (found == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no operation with sequence ", sequence,
-                                            " was submitted lately"));
+    return absl::NotFoundError(
+        absl::StrCat("no operation with sequence ", sequence, " was submitted lately"));
   }
   return found->spec.Describe();
 }
