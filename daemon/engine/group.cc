@@ -8,7 +8,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "collective/reduce.h"
 #include "daemon/engine/intake.h"
 
 namespace caravan::engine {
@@ -19,8 +18,7 @@ constexpr int kLocalStepsATurn = 4;
 
 absl::Status CheckConfig(const GroupConfig& config) {
   auto invalid = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("communicator \"", config.name, "\": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("communicator \"", config.name, "\": ", what));
   };
   if (config.size == 0 || config.rank >= config.size) {
     return invalid(absl::StrCat("rank ", config.rank, " of ", config.size));
@@ -43,7 +41,8 @@ absl::Status CheckConfig(const GroupConfig& config) {
                                   " lanes: expected the same number, at least 1, for each"));
     }
     for (const transport::DataConnection& lane : peer.lanes) {
-      if (lane.fd < 0) return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
+      if (lane.fd < 0)
+        return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
     }
   }
   return absl::OkStatus();
@@ -65,8 +64,7 @@ Group::Group(GroupConfig config, const Engine::Options& options, Ring ring)
       ring_(std::move(ring)),
       sender_(state_),
       receiver_(state_),
-      programs_(state_.config.rank, state_.config.size,
-                static_cast<int>(state_.lanes_per_peer)) {}
+      programs_(state_.config.rank, state_.config.size, static_cast<int>(state_.lanes_per_peer)) {}
 
 uint64_t* Group::NextSequence(const collective::OperationSpec& spec) {
   switch (spec.op) {
@@ -95,10 +93,10 @@ std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> p
 bool Group::StartOperation(Submission submission) {
   auto program = programs_.Get(submission.spec);
   if (!program.ok()) {
-    state_.Raise(program.status().code(), state_.config.rank, nullptr, 0, 0,
-                 absl::StrCat("no plan for ", submission.spec.Describe(), ": ",
-                              program.status().message()),
-                 "PLAN");
+    state_.Raise(
+        program.status().code(), state_.config.rank, nullptr, 0, 0,
+        absl::StrCat("no plan for ", submission.spec.Describe(), ": ", program.status().message()),
+        "PLAN");
     return false;
   }
   const collective::Plan& plan = (*program)->plan();
@@ -192,11 +190,7 @@ bool Group::RunLocalSteps() {
       const collective::Step& step = operation.plan().steps[index];
       const uint8_t* read = operation.At(step.read, step.bytes);
       uint8_t* write = operation.At(step.write, step.bytes);
-      if (read != write) std::memmove(write, read, step.bytes);
-      if (step.finish_average && step.bytes > 0) {
-        const collective::DataType type = operation.plan().spec.dtype;
-        collective::Average(type, write, write, step.bytes / SizeOf(type), state_.config.size);
-      }
+      if (read != write) std::memcpy(write, read, step.bytes);
       --operation.unqueued[lane];
       operation.progress_ns = state_.now_ns;
       operation.Ran(index);
@@ -244,13 +238,7 @@ bool Group::CompleteOperations() {
 bool Group::Turn(int64_t now_ns) {
   state_.now_ns = now_ns;
   if (!failure_.ok()) {
-    bool moved = false;
-    while (ring_.Skip()) {
-      ring_.Complete(ring_.completed(), failure_.code());
-      moved = true;
-    }
-    if (moved) ring_.Publish();
-    return moved;
+    return CompleteAllFailed();
   }
   if (state_.faulted()) return false;
   bool moved = TakeSubmissions();
@@ -302,8 +290,8 @@ void Group::CheckDeadline() {
   if (state_.now_ns < deadline_ns()) return;
   const Operation& oldest = *state_.window.Get(state_.window.begin());
   const std::vector<collective::Step>& steps = oldest.plan().steps;
-  const std::string waited = absl::StrCat("no progress for ",
-                                          absl::FormatDuration(state_.config.deadline), ": ");
+  const std::string waited =
+      absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ");
   auto raise = [&](uint16_t peer, const collective::Step& step, absl::string_view what) {
     state_.Raise(absl::StatusCode::kDeadlineExceeded, peer, &oldest, step.phase, step.chunk,
                  absl::StrCat(waited, what), "DEADLINE");
@@ -317,8 +305,8 @@ void Group::CheckDeadline() {
   for (const std::unique_ptr<Lane>& lane : state_.lanes) {
     if (oldest.unsent[lane->id] == 0) continue;
     return raise(lane->peer, collective::Step{},
-                 absl::StrCat(state_.NameOf(lane->peer), " does not take ",
-                              oldest.unsent[lane->id], " records for it"));
+                 absl::StrCat(state_.NameOf(lane->peer), " does not take ", oldest.unsent[lane->id],
+                              " records for it"));
   }
   raise(state_.config.rank, collective::Step{}, "no step can run");
 }
@@ -328,17 +316,23 @@ void Group::ReportFault() {
   state_.config.on_fault(*state_.fault);
 }
 
+bool Group::CompleteAllFailed() {
+  bool moved = false;
+  while (ring_.completed() < ring_.taken() || ring_.Skip()) {
+    ring_.Complete(ring_.completed(), failure_.code());
+    moved = true;
+  }
+  if (moved) ring_.Publish();
+  return moved;
+}
+
 void Group::Fail(const absl::Status& reason) {
   if (!failure_.ok()) return;
   failure_ = reason.ok() ? absl::CancelledError("the communicator was ended") : reason;
   state_.lanes.clear();
   ring_.MarkFailed(failure_);
-  while (!state_.window.empty()) {
-    std::unique_ptr<Operation> operation = state_.window.Pop();
-    ring_.Complete(operation->submission.id, failure_.code());
-    operation->Finish();
-  }
-  ring_.Publish();
+  while (!state_.window.empty()) state_.window.Pop()->Finish();
+  CompleteAllFailed();
   ahead_.reset();
   last_program_.reset();
   spare_.clear();
@@ -365,13 +359,13 @@ absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
   const Described* found = nullptr;
   for (const Described& d : described_) {
     if (d.sequence != sequence) continue;
-    const bool pairwise = d.spec.op == collective::Operation::kSend ||
-                          d.spec.op == collective::Operation::kRecv;
+    const bool pairwise =
+        d.spec.op == collective::Operation::kSend || d.spec.op == collective::Operation::kRecv;
     if (found == nullptr || !pairwise) found = &d;
   }
   if (found == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no operation with sequence ", sequence,
-                                            " was submitted lately"));
+    return absl::NotFoundError(
+        absl::StrCat("no operation with sequence ", sequence, " was submitted lately"));
   }
   return found->spec.Describe();
 }
