@@ -77,7 +77,7 @@ absl::Status Cluster::WriteSharedFiles() {
   mkdir(Path("root").c_str(), 0700);
   const std::string key_path = Path(absl::StrCat("root/", attestation::kInsecureKeyFile));
   const int key_file = open(key_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const auto key = pem->key.Access(crypto::SecretAccess{});
+  const absl::Span<const uint8_t> key = pem->key.Expose();
   const bool written = key_file >= 0 && write(key_file, key.data(), key.size()) ==
                                             static_cast<ssize_t>(key.size());
   if (key_file >= 0) close(key_file);
