@@ -6,23 +6,23 @@ namespace caravan::cli {
 ExitCode ExitCodeFor(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
-      return kOk;
+      return kExitOk;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kAlreadyExists:
-      return kUsage;
+      return kExitUsage;
     case absl::StatusCode::kUnavailable:
-      return kUnreachable;
+      return kExitUnreachable;
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
-      return kNotPermitted;
+      return kExitPermission;
     case absl::StatusCode::kDeadlineExceeded:
-      return kTimedOut;
+      return kExitTimedOut;
     case absl::StatusCode::kFailedPrecondition:
-      return kNotAttested;
+      return kExitNotAttested;
     default:
-      return kInternalError;
+      return kExitInternal;
   }
 }
 

@@ -25,7 +25,7 @@ struct Context {
 };
 
 struct Failure {
-  ExitCode exit = kInternalError;
+  ExitCode exit = kExitInternal;
   std::string code;     // "UNAVAILABLE": for programs
   std::string message;  // lowercase: what, where, expected
   std::string hint;     // what to do; empty: none

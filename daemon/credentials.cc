@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/insecure_software/insecure_root.h"
@@ -56,13 +57,22 @@ absl::Status UseInsecureSoftware(const v1::Config& config, absl::Time now,
   return absl::OkStatus();
 }
 
+// What a folder of certificates holds beside them, a key or a note, is left alone.
+bool LooksLikeEndorsement(const std::string& file) {
+  for (absl::string_view end : {".pem", ".crt", ".cer", ".der", ".crl"}) {
+    if (absl::EndsWith(file, end)) return true;
+  }
+  return false;
+}
+
 absl::Status AddEndorsements(const std::string& path, attestation::Endorsements* endorsements) {
   auto files = ops::ListFiles(path);
   if (!files.ok()) return files.status();
   for (const std::string& file : *files) {
+    if (file != path && !LooksLikeEndorsement(file)) continue;
     auto bytes = ops::ReadFile(file, kMaxEndorsement);
     if (!bytes.ok()) return bytes.status();
-    absl::Status status = attestation::AddEndorsements(*bytes, endorsements);
+    absl::Status status = attestation::ParseEndorsements(*bytes, endorsements);
     if (!status.ok()) return In(file, status);
   }
   return absl::OkStatus();

@@ -39,7 +39,11 @@ absl::StatusOr<std::shared_ptr<Application>> Applications::Add(const Credentials
 
 void Applications::Remove(uint64_t id) {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(all_, [id](const auto& application) { return application->id == id; });
+  std::erase_if(all_, [id](const auto& application) {
+    if (application->id != id) return false;
+    application->ended = true;
+    return true;
+  });
 }
 
 absl::StatusOr<std::shared_ptr<Application>> Applications::Find(absl::string_view token,

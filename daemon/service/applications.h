@@ -3,6 +3,7 @@
 #define CARAVAN_DAEMON_SERVICE_APPLICATIONS_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,7 @@ struct Application {
   std::array<uint8_t, kTokenSize> token{};  // names it on workload.sock
   int wake_fd = -1;                         // eventfd, owned
   std::shared_ptr<engine::BufferTable> buffers;
+  std::atomic<bool> ended{false};           // its connection is gone: it gets nothing new
 
   Application() = default;
   ~Application();
@@ -39,7 +41,7 @@ class Applications {
 
   // ResourceExhausted: names the limit.
   absl::StatusOr<std::shared_ptr<Application>> Add(const Credentials& credentials);
-  void Remove(uint64_t id);
+  void Remove(uint64_t id);  // marks it as ended
   // Compares with every token in constant time. Unauthenticated: unknown, or another user's.
   absl::StatusOr<std::shared_ptr<Application>> Find(absl::string_view token, uid_t uid) const;
   size_t count() const;

@@ -74,6 +74,8 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
   communicator->who = absl::StrCat("rank ", options.rank, " (", options_.node, ")");
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_) return absl::UnavailableError("the daemon is stopping");
+  // EndApplication() looks under the same lock: what it does not see is refused here.
+  if (application->ended) return absl::AbortedError("the application has ended");
   if (communicators_.size() >= options_.max_communicators) {
     return absl::ResourceExhaustedError(
         absl::StrCat("this node has ", options_.max_communicators,

@@ -1,12 +1,4 @@
-  if (session_ == nullptr && handshake_->established()) {
-    status = Establish();
-  } else if (session_ != nullptr) {
-    const absl::StatusOr<uint32_t> round = handshake_->round();
-    if (round.ok() && *round != session_->round()) {
-      session_->SetRound(*round, options_.clock(), appraisal_);
-    }
-  }
-  return status.ok() ? FlushHandshake() : status;// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/session/connection.h"
 
 #include <openssl/rand.h>
@@ -221,14 +213,15 @@ absl::Status Connection::OnControlMessage(const std::string& message) {
   if (status.ok()) status = ServeHandshake();
   if (!status.ok()) return status;
   // Published before the responder's Accept goes out: once the initiator sees it, both ends know.
-  if (first) status = Establish();
-  if (status.ok()) status = FlushHandshake();
-  if (!status.ok() || first || session_ == nullptr) return status;
-  const absl::StatusOr<uint32_t> round = handshake_->round();
-  if (round.ok() && *round != session_->round()) {
-    session_->SetRound(*round, options_.clock(), appraisal_);
+  if (session_ == nullptr && handshake_->established()) {
+    status = Establish();
+  } else if (session_ != nullptr) {
+    const absl::StatusOr<uint32_t> round = handshake_->round();
+    if (round.ok() && *round != session_->round()) {
+      session_->SetRound(*round, options_.clock(), appraisal_);
+    }
   }
-  return absl::OkStatus();
+  return status.ok() ? FlushHandshake() : status;
 }
 
 absl::Status Connection::ServeHandshake() {

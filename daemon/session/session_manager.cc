@@ -28,6 +28,11 @@ absl::Status Crossed() {
                  "another connection between the same two nodes stays");
 }
 
+bool PeerFailed(const absl::Status& status) {
+  const std::string reason = ReasonOf(status);
+  return reason != kClosed && reason != kLost && reason != kCrossing && !reason.empty();
+}
+
 // A Connect() under way, shared by all callers that wait for the same address.
 struct DialWait {
   bool done = false;
@@ -111,7 +116,8 @@ class ManagerImpl final : public SessionManager {
   }
   SessionPtr NewestLocked(const std::function<bool(const SessionImpl&)>& fits) const;
   void ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<Session>> result);
-  void ResolveCrossingLocked(const crypto::Sha256Digest& peer, const SessionPtr& session);
+  // Answers those whose connection gave way to a crossing one, once that one is there or lost.
+  void SettleCrossingLocked();
 
   ManagerOptions options_;
   std::unique_ptr<Identity> identity_;
@@ -270,27 +276,26 @@ void ManagerImpl::Finish(Link& link, const absl::Status& status) {
     closed = std::exchange(link.session, nullptr);
     const auto open = std::find(sessions_.begin(), sessions_.end(), closed);
     if (open != sessions_.end()) sessions_.erase(open);
+    // A peer that failed re-attestation, or broke the protocol, is not what it was: that holds for
+    // its older sessions as well.
+    if (closed != nullptr && !link.close->reason().has_value() && PeerFailed(status)) {
+      for (const SessionPtr& other : sessions_) {
+        if (other->peer_spki() == closed->peer_spki()) other->Close(status);
+      }
+    }
   }
   if (closed != nullptr && options_.on_closed) options_.on_closed(closed);
   if (refused && options_.on_refused) options_.on_refused(link.address, status);
 
   std::lock_guard<std::mutex> lock(mutex_);
   if (link.wait != nullptr && !link.wait->done) {
-    SessionPtr other;
     if (ReasonOf(status) == kCrossing && link.peer.has_value()) {
       link.wait->crossing_peer = link.peer;
-      other = NewestLocked([&link](const SessionImpl& s) { return s.peer_spki() == *link.peer; });
-      if (other != nullptr) ResolveLocked(*link.wait, other);
     } else {
       ResolveLocked(*link.wait, status);
     }
   }
-  // Whoever waited for this connection to win waits in vain now, unless another one is coming.
-  if (closed != nullptr || !link.peer.has_value()) return;
-  const bool coming = std::any_of(links_.begin(), links_.end(), [&link](const auto& other) {
-    return other.get() != &link && other->half_open && other->peer == link.peer;
-  });
-  if (!coming) ResolveCrossingLocked(*link.peer, nullptr);
+  SettleCrossingLocked();
 }
 
 SessionPtr ManagerImpl::NewestLocked(
@@ -314,16 +319,22 @@ void ManagerImpl::ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<S
   changed_.notify_all();
 }
 
-void ManagerImpl::ResolveCrossingLocked(const crypto::Sha256Digest& peer,
-                                        const SessionPtr& session) {
+void ManagerImpl::SettleCrossingLocked() {
   std::vector<std::shared_ptr<DialWait>> waits;
   for (const auto& [address, wait] : dials_) {
-    if (wait->crossing_peer == peer) waits.push_back(wait);
+    if (wait->crossing_peer.has_value()) waits.push_back(wait);
   }
   for (const std::shared_ptr<DialWait>& wait : waits) {
+    const crypto::Sha256Digest& peer = *wait->crossing_peer;
+    SessionPtr session =
+        NewestLocked([&peer](const SessionImpl& s) { return s.peer_spki() == peer; });
+    // A connection whose TLS is not complete yet may be the one that stays.
+    const bool coming = std::any_of(links_.begin(), links_.end(), [&peer](const auto& link) {
+      return link->half_open && link->peer.value_or(peer) == peer;
+    });
     if (session != nullptr) {
       ResolveLocked(*wait, std::shared_ptr<Session>(session));
-    } else {
+    } else if (!coming) {
       ResolveLocked(*wait, absl::UnavailableError(
                                "the peer's own connection was to stay, and failed: try again"));
     }
@@ -458,7 +469,7 @@ absl::Status Link::OnEstablished(SessionPtr established,
   }
   std::lock_guard<std::mutex> lock(manager_.mutex_);
   if (wait != nullptr) manager_.ResolveLocked(*wait, std::shared_ptr<Session>(established));
-  manager_.ResolveCrossingLocked(*peer, established);
+  manager_.SettleCrossingLocked();
   return absl::OkStatus();
 }
 
