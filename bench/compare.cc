@@ -27,8 +27,9 @@ struct Span {
   const char* flags;
   const char* quick_flags;
 };
-constexpr Span kSpans[] = {{"-b 1K -e 256K -n 200 -w 20 -N 1", "-b 1K -e 64K -f 64 -n 100 -w 10 -N 1"},
-                           {"-b 1M -e 64M -n 8 -w 2 -N 1", "-b 1M -e 16M -f 16 -n 5 -w 1 -N 1"}};
+constexpr Span kSpans[] = {
+    {"-b 1K -e 256K -n 200 -w 20 -N 1", "-b 1K -e 64K -f 64 -n 100 -w 10 -N 1"},
+    {"-b 1M -e 64M -n 8 -w 2 -N 1", "-b 1M -e 16M -f 16 -n 5 -w 1 -N 1"}};
 
 struct Options {
   std::string json;
@@ -67,8 +68,8 @@ class Comparison {
         for (const Span& span : kSpans) {
           const std::string flags =
               absl::StrCat(" -r ", ranks, " ", options_.quick ? span.quick_flags : span.flags);
-          for (const char* program : {"collective_perf --engine both", "peers/gloo_perf",
-                                      "peers/tls_ring_perf"}) {
+          for (const char* program :
+               {"collective_perf --engine both", "peers/gloo_perf", "peers/tls_ring_perf"}) {
             if (absl::Status s = RunOne(absl::StrCat(program, flags), round); !s.ok()) return s;
           }
         }
@@ -126,7 +127,8 @@ class Comparison {
   }
 
   void Print() const {
-    std::printf("\n# allreduce, float sum: time of the others over ours (above 1: we are faster)\n");
+    std::printf(
+        "\n# allreduce, float sum: time of the others over ours (above 1: we are faster)\n");
     std::printf("#%11s %6s %12s %14s %10s %8s\n", "size", "ranks", "ours (us)", "own plaintext",
                 "Gloo TCP", "TLS ring");
     const auto plain = measurements_.SecureOver(Contender::kPlaintext);

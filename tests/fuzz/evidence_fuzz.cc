@@ -17,8 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using fuzz::Require;
   const auto set = attestation::DecodeEvidenceSet({data, size});
   if (!set.ok()) return 0;
-  Require(attestation::Encode(*set) ==
-              std::string(reinterpret_cast<const char*>(data), size),
+  Require(attestation::Encode(*set) == std::string(reinterpret_cast<const char*>(data), size),
           "evidence sets have one encoding");
   fuzz::InsecureWorld::Get().RequireGenuine(*set);
   return 0;

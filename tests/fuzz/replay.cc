@@ -12,8 +12,8 @@
 namespace caravan::fuzz {
 namespace {
 
-constexpr int kChanges = 400;      // changed copies of each seed
-constexpr size_t kCuts = 200;      // shortened copies of each seed, at most
+constexpr int kChanges = 400;  // changed copies of each seed
+constexpr size_t kCuts = 200;  // shortened copies of each seed, at most
 
 // From a buffer of exactly its size, so that AddressSanitizer sees every byte read past it.
 void Run(const std::string& input) {

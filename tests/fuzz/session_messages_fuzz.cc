@@ -22,10 +22,14 @@ void DecodeEveryWay(const std::string& bytes) {
   const auto type = session::TypeOf(span);
   if (!type.ok()) return;
   switch (*type) {
-    case MessageType::kHello: return RequireOneEncoding(session::DecodeHello(span), bytes);
-    case MessageType::kEvidence: return RequireOneEncoding(session::DecodeEvidence(span), bytes);
-    case MessageType::kAccept: return RequireOneEncoding(session::DecodeAccept(span), bytes);
-    case MessageType::kAlert: return RequireOneEncoding(session::DecodeAlert(span), bytes);
+    case MessageType::kHello:
+      return RequireOneEncoding(session::DecodeHello(span), bytes);
+    case MessageType::kEvidence:
+      return RequireOneEncoding(session::DecodeEvidence(span), bytes);
+    case MessageType::kAccept:
+      return RequireOneEncoding(session::DecodeAccept(span), bytes);
+    case MessageType::kAlert:
+      return RequireOneEncoding(session::DecodeAlert(span), bytes);
     case MessageType::kRoundRequest:
       return RequireOneEncoding(session::DecodeRoundRequest(span), bytes);
   }
@@ -43,9 +47,12 @@ std::vector<std::string> Seeds() {
   session::Alert alert;
   alert.code = absl::StatusCode::kPermissionDenied;
   alert.reason = "SNP_MEASUREMENT";
-  return {session::Encode(hello),           session::Encode(replacing),
-          session::Encode(evidence),        session::Encode(session::Accept{}),
-          session::Encode(alert),           session::Encode(session::RoundRequest{3}),
+  return {session::Encode(hello),
+          session::Encode(replacing),
+          session::Encode(evidence),
+          session::Encode(session::Accept{}),
+          session::Encode(alert),
+          session::Encode(session::RoundRequest{3}),
           session::Encode(hello) + session::Encode(evidence)};
 }
 
