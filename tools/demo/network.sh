@@ -57,7 +57,8 @@ node_ip() {
 control_address() { echo "$(node_ip "$1"):27400"; }
 data_address() { echo "$(node_ip "$1"):27401"; }
 
-# What node0 and node1 say to each other, into $work/capture.
+# What node0 and node1 say to each other, into $work/capture. Where nobody may capture packets,
+# `capture` stays empty.
 start_capture() {
   local link=lo filter="tcp and portrange 27400-27401" tries
   if [ "$network" = "network namespaces" ]; then
@@ -72,11 +73,12 @@ start_capture() {
     ! grep -q 'listening on' "$work/tcpdump.log" || return 0
     sleep 0.05
   done
-  echo "demo: tcpdump does not start: $(cat "$work/tcpdump.log")" >&2
-  exit 1
+  echo "  no packet capture: $(tail -n 1 "$work/tcpdump.log")"
+  capture=
 }
 
 stop_capture() {
+  [ -n "$capture" ] || return 0
   sleep 0.5
   kill -INT "$capture"
   wait "$capture" || true
