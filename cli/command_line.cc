@@ -9,9 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/config_check.h"
+#include "cli/insecure_root.h"
 #include "cli/plan/plan.h"
+#include "cli/policy.h"
 #include "cli/sessions.h"
 #include "cli/status.h"
+#include "cli/verify.h"
 
 namespace caravan::cli {
 namespace {
@@ -32,7 +35,7 @@ int RunVersion(const Context& context) {
   } else {
     context.out << "caravanctl " << kVersion << "\n";
   }
-  return kExitOk;
+  return kOk;
 }
 
 // Values that options and arguments are read into.
@@ -41,6 +44,7 @@ struct Values {
   double timeout_s = 10;
   std::string session;
   std::string file;
+  VerifyOptions verify;
   PlanExplainOptions plan;
 };
 
@@ -98,6 +102,25 @@ class CommandLine {
         ->add_option("file", values_.file, "textproto")
         ->required();
 
+    AddVerifyOptions(*Add(app_, "verify", "judges evidence in a file; needs no daemon",
+                          [this] { return RunVerify(context_, values_.verify); }));
+
+    CLI::App* policy = Group(app_, "policy", "what evidence must show");
+    Add(*policy, "check", "is a file right? needs no daemon",
+        [this] { return RunPolicyCheck(context_, values_.file); })
+        ->add_option("file", values_.file, "textproto")
+        ->required();
+    Add(*policy, "explain", "what it demands and lets pass, in sentences",
+        [this] { return RunPolicyExplain(context_, values_.file); })
+        ->add_option("file", values_.file, "textproto")
+        ->required();
+
+    CLI::App* root = Group(app_, "insecure-root", "the root of software stand-ins, for trials");
+    Add(*root, "create", "makes one",
+        [this] { return RunInsecureRootCreate(context_, values_.file); })
+        ->add_option("folder", values_.file, "where to; overwrites nothing")
+        ->required();
+
     CLI::App* plan = Group(app_, "plan", "how collectives run");
     AddPlanOptions(
         *Add(*plan, "explain", "an operation's algorithm, why, and what it costs a rank", [this] {
@@ -106,6 +129,19 @@ class CommandLine {
         }));
 
     Add(app_, "version", "of this program", [this] { return RunVersion(context_); });
+  }
+
+  void AddVerifyOptions(CLI::App& verify) {
+    VerifyOptions& o = values_.verify;
+    verify.add_option("evidence", o.evidence, "file")->required();
+    verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")->capture_default_str();
+    verify
+        .add_option("--collateral", o.collateral,
+                    "file or folder of certificates and revocation lists; may be given again")
+        ->allow_extra_args(false);
+    verify.add_option("--policy", o.policy, "file; without it everything is refused");
+    verify.add_option("--report-data", o.report_data, "128 hex digits that the report must hold");
+    verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
   }
 
   void AddPlanOptions(CLI::App& explain) {
@@ -174,12 +210,11 @@ int RunCommandLine(const std::vector<std::string>& arguments, Context context) {
     run = line.Parse(arguments);
   } catch (const CLI::Success& success) {
     line.app().exit(success, context.out, context.err);
-    return kExitOk;
+    return kOk;
   } catch (const CLI::ParseError& error) {
     context.json = WantsJson(arguments);
-    return Fail(
-        context, kErrorSchema,
-        {kExitUsage, "USAGE", error.what(), "caravanctl --help lists commands and options"});
+    return Fail(context, kErrorSchema,
+                {kUsage, "USAGE", error.what(), "caravanctl --help lists commands and options"});
   }
   return run();
 }

@@ -92,15 +92,15 @@ class CommandLineTest : public ::testing::Test {
 };
 
 TEST_F(CommandLineTest, IsStatusWithoutACommand) {
-  ASSERT_EQ(Run({}), kExitOk);
+  ASSERT_EQ(Run({}), kOk);
   const std::string alone = out();
-  ASSERT_EQ(Run({"status"}), kExitOk);
+  ASSERT_EQ(Run({"status"}), kOk);
   EXPECT_EQ(alone, out());
   EXPECT_EQ(err(), "");
 }
 
 TEST_F(CommandLineTest, BeginsStatusWithTheVerdict) {
-  ASSERT_EQ(Run({"status"}), kExitOk);
+  ASSERT_EQ(Run({"status"}), kOk);
   EXPECT_THAT(out(), StartsWith("attested  insecure-software  policy demo@sha256:ab12…  "
                                 "evidence 41s old  3 sessions\n"
                                 "node node-a  control 10.0.0.1:7400  data 10.0.0.1:7401  "
@@ -108,7 +108,7 @@ TEST_F(CommandLineTest, BeginsStatusWithTheVerdict) {
 }
 
 TEST_F(CommandLineTest, ShowsCountedAgainstExpectedBytes) {
-  ASSERT_EQ(Run({"status"}), kExitOk);
+  ASSERT_EQ(Run({"status"}), kOk);
   EXPECT_THAT(out(), HasSubstr("  train  1 of 4  AES_256_GCM/ipsec-mb  12          "
                                "4.0 MiB (4.0 MiB)  6291456 B (6291457 B)  0 B (0 B)"));
 }
@@ -119,7 +119,7 @@ TEST_F(CommandLineTest, ShowsWhoWasRefusedAndWhy) {
   refusal->set_unix_ms(kNow - 5'000);
   refusal->set_peer_address("10.0.0.9:1");
   refusal->set_reason("measurement 11… is not listed\x1b[2J [SNP_MEASUREMENT]");
-  ASSERT_EQ(Run({"status"}), kExitOk);
+  ASSERT_EQ(Run({"status"}), kOk);
   EXPECT_THAT(out(), HasSubstr("Refused  7 handshakes since the start\n"));
   // A peer's text never drives the terminal.
   EXPECT_THAT(out(), HasSubstr("5s   10.0.0.9:1  measurement 11… is not listed?[2J"));
@@ -135,7 +135,7 @@ TEST_F(CommandLineTest, ColoursOnlyWhereAsked) {
 }
 
 TEST_F(CommandLineTest, PrintsStatusAsOneDocument) {
-  ASSERT_EQ(Run({"status", "-o", "json"}), kExitOk);
+  ASSERT_EQ(Run({"status", "-o", "json"}), kOk);
   EXPECT_EQ(At("/schema"), "\"caravan.status/1\"");
   EXPECT_EQ(At("/verdict"), "\"attested\"");
   EXPECT_EQ(At("/policy"), "\"demo@sha256:ab12cd34ef\"");
@@ -149,59 +149,59 @@ TEST_F(CommandLineTest, PrintsStatusAsOneDocument) {
 
 TEST_F(CommandLineTest, IsDegradedWhenACommunicatorHasFailed) {
   admin_->status.mutable_communicators(0)->set_failure("rank 2: tag mismatch");
-  EXPECT_EQ(Run({"status"}), kExitDegraded);
+  EXPECT_EQ(Run({"status"}), kDegraded);
   EXPECT_THAT(out(), StartsWith("degraded  "));
   EXPECT_THAT(out(), HasSubstr("failed  train: rank 2: tag mismatch\n"));
 }
 
 TEST_F(CommandLineTest, IsDegradedWhenATagWasWrong) {
   admin_->status.mutable_communicators(0)->set_tag_failures(1);
-  EXPECT_EQ(Run({}), kExitDegraded);
+  EXPECT_EQ(Run({}), kDegraded);
 }
 
 TEST_F(CommandLineTest, SaysWhenThereIsNoEvidenceYet) {
   admin_->status.clear_measurement();
   admin_->status.clear_sessions();
-  EXPECT_EQ(Run({"status"}), kExitNotAttested);
+  EXPECT_EQ(Run({"status"}), kNotAttested);
   EXPECT_THAT(out(), StartsWith("not attested yet  insecure-software"));
   EXPECT_THAT(out(), Not(HasSubstr("evidence")));
 }
 
 TEST_F(CommandLineTest, ListsSessions) {
-  ASSERT_EQ(Run({"sessions"}), kExitOk);
+  ASSERT_EQ(Run({"sessions"}), kOk);
   const std::string alone = out();
   EXPECT_THAT(alone, HasSubstr("bb03ff00  10.0.0.2:7400  initiator"));
-  ASSERT_EQ(Run({"sessions", "list"}), kExitOk);
+  ASSERT_EQ(Run({"sessions", "list"}), kOk);
   EXPECT_EQ(out(), alone);
-  ASSERT_EQ(Run({"sessions", "list", "-o", "json"}), kExitOk);
+  ASSERT_EQ(Run({"sessions", "list", "-o", "json"}), kOk);
   EXPECT_EQ(At("/schema"), "\"caravan.sessions/1\"");
   EXPECT_EQ(At("/sessions/1/id"), "\"aa02ff00\"");
   admin_->status.clear_sessions();
-  ASSERT_EQ(Run({"sessions"}), kExitOk);
+  ASSERT_EQ(Run({"sessions"}), kOk);
   EXPECT_EQ(out(), "no sessions\n");
 }
 
 TEST_F(CommandLineTest, ShowsASessionByTheBeginningOfItsId) {
-  ASSERT_EQ(Run({"sessions", "show", "BB"}), kExitOk);
+  ASSERT_EQ(Run({"sessions", "show", "BB"}), kOk);
   EXPECT_THAT(out(), HasSubstr("session  bb03ff00\n"));
   EXPECT_THAT(out(), HasSubstr("  passed  debug is off [SNP_DEBUG]\n"));
-  ASSERT_EQ(Run({"sessions", "show", "bb", "-o", "json"}), kExitOk);
+  ASSERT_EQ(Run({"sessions", "show", "bb", "-o", "json"}), kOk);
   EXPECT_EQ(At("/schema"), "\"caravan.session/1\"");
   EXPECT_EQ(At("/session/id"), "\"bb03ff00\"");
 }
 
 TEST_F(CommandLineTest, RefusesIdsOfNoneOrSeveral) {
-  EXPECT_EQ(Run({"sessions", "show", "aa"}), kExitUsage);
+  EXPECT_EQ(Run({"sessions", "show", "aa"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("more than one session's id"));
-  EXPECT_EQ(Run({"sessions", "show", "cc"}), kExitUsage);
+  EXPECT_EQ(Run({"sessions", "show", "cc"}), kUsage);
   EXPECT_EQ(err(),
             "caravanctl: sessions show: no session has the id \"cc\" [NOT_FOUND]\n"
             "hint: caravanctl sessions lists them\n");
-  EXPECT_EQ(Run({"sessions", "show"}), kExitUsage);
+  EXPECT_EQ(Run({"sessions", "show"}), kUsage);
 }
 
 TEST_F(CommandLineTest, ClosesASession) {
-  ASSERT_EQ(Run({"sessions", "close", "bb03"}), kExitOk);
+  ASSERT_EQ(Run({"sessions", "close", "bb03"}), kOk);
   EXPECT_EQ(admin_->closed, std::vector<std::string>{"bb03"});
   EXPECT_EQ(out(), "closed session bb03\n");
 }
@@ -211,7 +211,7 @@ TEST_F(CommandLineTest, SaysThatNoDaemonListens) {
   err_.str("");
   EXPECT_EQ(RunCommandLine({"status", "-o", "json", "--runtime-dir", "/nonexistent"},
                            Context{out_, err_}),
-            kExitUnreachable);
+            kUnreachable);
   EXPECT_EQ(At("/schema"), "\"caravan.status/1\"");
   EXPECT_EQ(At("/error/code"), "\"UNAVAILABLE\"");
   EXPECT_THAT(err(), StartsWith("caravanctl: status: /nonexistent/admin.sock: No such file or "
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(CommandLine, DaemonErrorTest,
 
 TEST_F(CommandLineTest, TimesOut) {
   admin_->answers = false;
-  EXPECT_EQ(Run({"status", "--timeout", "0.05"}), kExitTimedOut);
+  EXPECT_EQ(Run({"status", "--timeout", "0.05"}), kTimedOut);
 }
 
 TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
@@ -262,52 +262,76 @@ TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
                                                     {"config"},
                                                     {"--timeout", "0"},
                                                     {"sessions", "dance"}}) {
-    EXPECT_EQ(Run(arguments), kExitUsage);
+    EXPECT_EQ(Run(arguments), kUsage);
     EXPECT_EQ(out(), "");
     EXPECT_THAT(err(), StartsWith("caravanctl: "));
     EXPECT_THAT(err(), HasSubstr(" [USAGE]\nhint: "));
   }
-  EXPECT_EQ(Run({"dance", "-o", "json"}), kExitUsage);
+  EXPECT_EQ(Run({"dance", "-o", "json"}), kUsage);
   EXPECT_EQ(At("/schema"), "\"caravan.error/1\"");
   EXPECT_EQ(At("/error/code"), "\"USAGE\"");
 }
 
 TEST_F(CommandLineTest, HelpsOnStdout) {
-  EXPECT_EQ(Run({"--help"}), kExitOk);
+  EXPECT_EQ(Run({"--help"}), kOk);
   for (const char* word : {"status", "sessions", "config", "version", "9 could not verify"}) {
     EXPECT_THAT(out(), HasSubstr(word));
   }
-  EXPECT_EQ(Run({"sessions", "--help"}), kExitOk);
+  EXPECT_EQ(Run({"sessions", "--help"}), kOk);
   EXPECT_THAT(out(), HasSubstr("close"));
   EXPECT_EQ(err(), "");
 }
 
 TEST_F(CommandLineTest, TellsItsVersion) {
-  EXPECT_EQ(Run({"version"}), kExitOk);
+  EXPECT_EQ(Run({"version"}), kOk);
   EXPECT_EQ(out(), "caravanctl 0.1.0\n");
-  EXPECT_EQ(Run({"version", "-o", "json"}), kExitOk);
+  EXPECT_EQ(Run({"version", "-o", "json"}), kOk);
   EXPECT_EQ(At("/version"), "\"0.1.0\"");
 }
 
 TEST_F(CommandLineTest, ExplainsPlans) {
   EXPECT_EQ(
       Run({"plan", "explain", "allgather", "--bytes", "1048576", "--ranks", "4", "-o", "json"}),
-      kExitOk);
+      kOk);
   EXPECT_EQ(At("/operation"), "\"allgather\"");
   EXPECT_EQ(At("/ranks"), "4");
   EXPECT_EQ(At("/count"), "262144");
-  EXPECT_EQ(Run({"plan", "explain", "dance"}), kExitUsage);
-  EXPECT_EQ(Run({"plan"}), kExitUsage);
+  EXPECT_EQ(Run({"plan", "explain", "dance"}), kUsage);
+  EXPECT_EQ(Run({"plan"}), kUsage);
+}
+
+TEST_F(CommandLineTest, MakesARootAndReadsPolicies) {
+  const std::string folder = ::testing::TempDir() + "/insecure-root";
+  EXPECT_EQ(Run({"insecure-root", "create", folder}), kOk);
+  EXPECT_EQ(Run({"insecure-root", "create", folder}), kUsage);
+  const std::string file = ::testing::TempDir() + "/policy.textproto";
+  std::ofstream(file) << "no_such_field: 1\n";
+  for (const char* command : {"check", "explain"}) {
+    EXPECT_EQ(Run({"policy", command, file, "-o", "json"}), kUsage);
+    EXPECT_EQ(At("/schema"), "\"caravan.policy/1\"");
+    EXPECT_THAT(At("/error/message"), HasSubstr(file + ":1:"));
+  }
+}
+
+TEST_F(CommandLineTest, RefusesEvidenceThatIsNone) {
+  const std::string file = ::testing::TempDir() + "/evidence";
+  std::ofstream(file) << "not evidence";
+  EXPECT_EQ(Run({"verify", file, "-o", "json"}), kUsage);
+  EXPECT_EQ(At("/schema"), "\"caravan.verify/1\"");
+  // An option's value never swallows the evidence.
+  EXPECT_EQ(Run({"verify", "--collateral", file, file}), kUsage);
+  EXPECT_THAT(err(), HasSubstr(file));
+  EXPECT_EQ(Run({"verify"}), kUsage);
 }
 
 TEST_F(CommandLineTest, ChecksConfigurations) {
   const std::string file = ::testing::TempDir() + "/caravan.textproto";
   std::ofstream(file) << "no_such_field: 1\n";
-  EXPECT_EQ(Run({"config", "check", file}), kExitUsage);
+  EXPECT_EQ(Run({"config", "check", file}), kUsage);
   EXPECT_THAT(err(), HasSubstr(file + ":1:"));
-  EXPECT_EQ(Run({"config", "check", file, "-o", "json"}), kExitUsage);
+  EXPECT_EQ(Run({"config", "check", file, "-o", "json"}), kUsage);
   EXPECT_EQ(At("/schema"), "\"caravan.config-check/1\"");
-  EXPECT_EQ(Run({"config", "check", "/nonexistent"}), kExitUsage);
+  EXPECT_EQ(Run({"config", "check", "/nonexistent"}), kUsage);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ int RunConfigCheck(const Context& context, const std::string& file) {
   } else {
     context.out << "# " << Printable(file) << ": ok; with every default:\n" << text;
   }
-  return kExitOk;
+  return kOk;
 }
 
 }  // namespace caravan::cli

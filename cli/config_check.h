@@ -11,7 +11,7 @@
 namespace caravan::cli {
 
 // Schema caravan.config-check/1. Prints the configuration as the daemon would run it, with every
-// default in place; kExitUsage with "file:line:column: what is wrong" for the first error.
+// default in place; kUsage with "file:line:column: what is wrong" for the first error.
 int RunConfigCheck(const Context& context, const std::string& file);
 
 }  // namespace caravan::cli

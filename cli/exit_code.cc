@@ -6,23 +6,23 @@ namespace caravan::cli {
 ExitCode ExitCodeFor(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
-      return kExitOk;
+      return kOk;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kAlreadyExists:
-      return kExitUsage;
+      return kUsage;
     case absl::StatusCode::kUnavailable:
-      return kExitUnreachable;
+      return kUnreachable;
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
-      return kExitPermission;
+      return kNotPermitted;
     case absl::StatusCode::kDeadlineExceeded:
-      return kExitTimedOut;
+      return kTimedOut;
     case absl::StatusCode::kFailedPrecondition:
-      return kExitNotAttested;
+      return kNotAttested;
     default:
-      return kExitInternal;
+      return kInternalError;
   }
 }
 

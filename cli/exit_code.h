@@ -9,16 +9,16 @@
 namespace caravan::cli {
 
 enum ExitCode : int {
-  kExitOk = 0,
-  kExitInternal = 1,
-  kExitUsage = 2,               // wrong arguments, or a configuration with an error
-  kExitUnreachable = 3,         // no daemon answers
-  kExitVerificationFailed = 4,  // verification failed: checked and bad
-  kExitDegraded = 5,            // the daemon serves, but something has failed
-  kExitPermission = 6,
-  kExitTimedOut = 7,
-  kExitNotAttested = 8,     // the daemon has no evidence yet
-  kExitCouldNotVerify = 9,  // could not be checked: endorsements or collateral are missing
+  kOk = 0,
+  kInternalError = 1,
+  kUsage = 2,        // wrong arguments, or a configuration with an error
+  kUnreachable = 3,  // no daemon answers
+  kRefused = 4,      // verification failed: checked and bad
+  kDegraded = 5,     // the daemon serves, but something has failed
+  kNotPermitted = 6,
+  kTimedOut = 7,
+  kNotAttested = 8,    // the daemon has no evidence yet
+  kNotVerifiable = 9,  // could not be checked: endorsements or collateral are missing
 };
 
 // For an error of the daemon or of reaching it.

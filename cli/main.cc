@@ -17,6 +17,6 @@ int main(int argc, char** argv) {
       caravan::cli::RunCommandLine(std::vector<std::string>(argv + 1, argv + argc), context);
   std::cout.flush();
   // A full disk or a closed pipe must not look like success.
-  if (!std::cout && code == caravan::cli::kExitOk) return caravan::cli::kExitInternal;
+  if (!std::cout && code == caravan::cli::kOk) return caravan::cli::kInternalError;
   return code;
 }

@@ -25,7 +25,7 @@ struct Context {
 };
 
 struct Failure {
-  ExitCode exit = kExitInternal;
+  ExitCode exit = kInternalError;
   std::string code;     // "UNAVAILABLE": for programs
   std::string message;  // lowercase: what, where, expected
   std::string hint;     // what to do; empty: none

@@ -121,14 +121,14 @@ int RunSessionsList(const Context& context) {
   if (!reply.ok()) return Fail(context, kListSchema, FailureOf(reply.status(), "sessions"));
   if (!context.json) {
     context.out << RenderSessions(reply->sessions(), reply->now_unix_ms(), "");
-    return kExitOk;
+    return kOk;
   }
   JsonWriter json = BeginDocument(kListSchema);
   json.Member("now_unix_ms", reply->now_unix_ms()).Key("sessions").BeginArray();
   for (const auto& s : reply->sessions()) WriteSession(json, s);
   json.EndArray().EndObject();
   context.out << std::move(json).Take();
-  return kExitOk;
+  return kOk;
 }
 
 int RunSessionsShow(const Context& context, const std::string& id) {
@@ -145,14 +145,14 @@ int RunSessionsShow(const Context& context, const std::string& id) {
   }
   if (!context.json) {
     context.out << RenderSession(**session, reply->now_unix_ms(), context.color);
-    return kExitOk;
+    return kOk;
   }
   JsonWriter json = BeginDocument(kShowSchema);
   json.Member("now_unix_ms", reply->now_unix_ms()).Key("session");
   WriteSession(json, **session);
   json.EndObject();
   context.out << std::move(json).Take();
-  return kExitOk;
+  return kOk;
 }
 
 int RunSessionsClose(const Context& context, const std::string& id) {
@@ -164,12 +164,12 @@ int RunSessionsClose(const Context& context, const std::string& id) {
   }
   if (!context.json) {
     context.out << "closed session " << Printable(id) << "\n";
-    return kExitOk;
+    return kOk;
   }
   JsonWriter json = BeginDocument(kCloseSchema);
   json.Member("closed", id).EndObject();
   context.out << std::move(json).Take();
-  return kExitOk;
+  return kOk;
 }
 
 }  // namespace caravan::cli

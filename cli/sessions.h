@@ -18,7 +18,7 @@ namespace caravan::cli {
 using SessionList = google::protobuf::RepeatedPtrField<v1::SessionInfo>;
 
 // Schemas caravan.sessions/1, caravan.session/1, caravan.session-close/1. An `id` is the hex id of
-// a session, or a prefix that no other session shares: kExitUsage when none or several match.
+// a session, or a prefix that no other session shares: kUsage when none or several match.
 int RunSessionsList(const Context& context);
 int RunSessionsShow(const Context& context, const std::string& id);
 int RunSessionsClose(const Context& context, const std::string& id);

@@ -14,9 +14,7 @@ namespace caravan::cli {
 namespace {
 
 absl::string_view VerdictWord(ExitCode verdict) {
-  return verdict == kExitOk         ? "attested"
-         : verdict == kExitDegraded ? "degraded"
-                                    : "not attested yet";
+  return verdict == kOk ? "attested" : verdict == kDegraded ? "degraded" : "not attested yet";
 }
 
 // "demo@sha256:ab12…": enough to recognise it; JSON has all of it.
@@ -33,7 +31,7 @@ std::string Count(uint64_t n, absl::string_view one) {
 
 std::string VerdictLine(const v1::GetStatusReply& reply, bool color) {
   const ExitCode verdict = VerdictOf(reply);
-  const Color paint = verdict != kExitOk ? Color::kRed
+  const Color paint = verdict != kOk     ? Color::kRed
                       : reply.insecure() ? Color::kYellow
                                          : Color::kGreen;
   std::string line = Paint(paint, VerdictWord(verdict), color);
@@ -121,11 +119,11 @@ void WriteCommunicator(JsonWriter& json, const v1::CommunicatorInfo& c) {
 }  // namespace
 
 ExitCode VerdictOf(const v1::GetStatusReply& reply) {
-  if (reply.measurement().empty()) return kExitNotAttested;
+  if (reply.measurement().empty()) return kNotAttested;
   for (const auto& c : reply.communicators()) {
-    if (!c.failure().empty() || c.tag_failures() != 0) return kExitDegraded;
+    if (!c.failure().empty() || c.tag_failures() != 0) return kDegraded;
   }
-  return kExitOk;
+  return kOk;
 }
 
 std::string RenderStatus(const v1::GetStatusReply& reply, bool color) {

@@ -14,8 +14,8 @@ namespace caravan::cli {
 
 inline constexpr char kStatusSchema[] = "caravan.status/1";
 
-// Asks the daemon and prints. Returns the verdict's code: kExitOk when attested; kExitDegraded when
-// a communicator has failed or a record's tag was wrong; kExitNotAttested when the daemon has no
+// Asks the daemon and prints. Returns the verdict's code: kOk when attested; kDegraded when
+// a communicator has failed or a record's tag was wrong; kNotAttested when the daemon has no
 // evidence of its own yet.
 int RunStatus(const Context& context);
 
