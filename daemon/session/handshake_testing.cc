@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Handshake>> CreateHandshakeForTest(
 }
 
 absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
-                          const attestation::Appraiser& appraiser) {
+                          const attestation::Appraiser& appraiser, absl::Time now) {
   while (true) {
     absl::Status status;
     if (handshake.want() == Handshake::Want::kEvidence) {
@@ -98,7 +98,7 @@ absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
           attestation::DecodeEvidenceSet(crypto::AsBytes(handshake.peer_evidence()));
       status = handshake.ProvideAppraisal(
           set.ok() ? absl::StatusOr<attestation::Appraisal>(appraiser.Appraise(
-                         *set, handshake.report_data(), absl::UnixEpoch()))
+                         *set, handshake.report_data(), now))
                    : set.status());
     } else {
       return absl::OkStatus();
@@ -127,8 +127,10 @@ void HandshakePair::Run() {
     for (std::string& message : messages) {
       (from == Role::kInitiator ? sent_by_initiator : sent_by_responder).push_back(message);
       if (change) change(from, &message);
+      if (message.empty()) continue;
       if (!target.OnMessage(crypto::AsBytes(message)).ok()) continue;
-      ServeForTest(target, from == Role::kInitiator ? responder_tee : initiator_tee, appraiser)
+      ServeForTest(target, from == Role::kInitiator ? *responder_tee : *initiator_tee, *appraiser,
+                   now)
           .IgnoreError();
     }
     return !messages.empty();

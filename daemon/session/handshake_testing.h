@@ -34,23 +34,37 @@ absl::StatusOr<std::unique_ptr<Handshake>> CreateHandshakeForTest(
 
 // Answers what the machine wants from the adapter until it wants something else.
 absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
-                          const attestation::Appraiser& appraiser);
+                          const attestation::Appraiser& appraiser,
+                          absl::Time now = absl::UnixEpoch());
 
 // Two machines on one channel, and the messages between them.
 struct HandshakePair {
   explicit HandshakePair(HandshakeOptions initiator_options, HandshakeOptions responder_options);
   HandshakePair();
 
-  // Carries messages until nobody has one; each passes `change` on its way when that is set.
+  // Carries messages until nobody has one; each passes `change` on its way when that is set. An
+  // empty message is dropped.
   void Run();
   // The last message of the type among those sent, or "".
+  // The machine of a role, and what it has sent.
+  Handshake& machine(crypto::Role role) {
+    return role == crypto::Role::kInitiator ? *initiator : *responder;
+  }
+  const std::vector<std::string>& sent_by(crypto::Role role) const {
+    return role == crypto::Role::kInitiator ? sent_by_initiator : sent_by_responder;
+  }
   static std::string Last(const std::vector<std::string>& sent, MessageType type);
 
   std::unique_ptr<Handshake> initiator;
   std::unique_ptr<Handshake> responder;
-  FakeAttester initiator_tee;
-  FakeAttester responder_tee;
-  FakeAppraiser appraiser;
+  // Fakes, unless the test sets others.
+  attestation::Attester* initiator_tee = &fake_initiator_tee;
+  attestation::Attester* responder_tee = &fake_responder_tee;
+  const attestation::Appraiser* appraiser = &fake_appraiser;
+  absl::Time now = absl::UnixEpoch();
+  FakeAttester fake_initiator_tee;
+  FakeAttester fake_responder_tee;
+  FakeAppraiser fake_appraiser;
   std::function<void(crypto::Role from, std::string* message)> change;
   std::vector<std::string> sent_by_initiator;
   std::vector<std::string> sent_by_responder;
