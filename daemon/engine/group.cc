@@ -8,7 +8,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "collective/reduce.h"
 #include "daemon/engine/intake.h"
 
 namespace caravan::engine {
@@ -192,11 +191,7 @@ bool Group::RunLocalSteps() {
       const collective::Step& step = operation.plan().steps[index];
       const uint8_t* read = operation.At(step.read, step.bytes);
       uint8_t* write = operation.At(step.write, step.bytes);
-      if (read != write) std::memmove(write, read, step.bytes);
-      if (step.finish_average && step.bytes > 0) {
-        const collective::DataType type = operation.plan().spec.dtype;
-        collective::Average(type, write, write, step.bytes / SizeOf(type), state_.config.size);
-      }
+      if (read != write) std::memcpy(write, read, step.bytes);
       --operation.unqueued[lane];
       operation.progress_ns = state_.now_ns;
       operation.Ran(index);
@@ -244,13 +239,7 @@ bool Group::CompleteOperations() {
 bool Group::Turn(int64_t now_ns) {
   state_.now_ns = now_ns;
   if (!failure_.ok()) {
-    bool moved = false;
-    while (ring_.Skip()) {
-      ring_.Complete(ring_.completed(), failure_.code());
-      moved = true;
-    }
-    if (moved) ring_.Publish();
-    return moved;
+    return CompleteAllFailed();
   }
   if (state_.faulted()) return false;
   bool moved = TakeSubmissions();
@@ -328,17 +317,23 @@ void Group::ReportFault() {
   state_.config.on_fault(*state_.fault);
 }
 
+bool Group::CompleteAllFailed() {
+  bool moved = false;
+  while (ring_.completed() < ring_.taken() || ring_.Skip()) {
+    ring_.Complete(ring_.completed(), failure_.code());
+    moved = true;
+  }
+  if (moved) ring_.Publish();
+  return moved;
+}
+
 void Group::Fail(const absl::Status& reason) {
   if (!failure_.ok()) return;
   failure_ = reason.ok() ? absl::CancelledError("the communicator was ended") : reason;
   state_.lanes.clear();
   ring_.MarkFailed(failure_);
-  while (!state_.window.empty()) {
-    std::unique_ptr<Operation> operation = state_.window.Pop();
-    ring_.Complete(operation->submission.id, failure_.code());
-    operation->Finish();
-  }
-  ring_.Publish();
+  while (!state_.window.empty()) state_.window.Pop()->Finish();
+  CompleteAllFailed();
   ahead_.reset();
   last_program_.reset();
   spare_.clear();

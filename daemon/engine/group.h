@@ -54,6 +54,8 @@ class Group {
   bool ReleaseOperations();
   bool RunLocalSteps();
   bool CompleteOperations();
+  // Completes everything submitted, taken or not, with the failure.
+  bool CompleteAllFailed();
   void CheckDeadline();
   void ReportFault();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "crypto/hash.h"
 #include "crypto/nonce_ledger.h"
@@ -72,6 +73,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
 
   std::vector<std::vector<uint32_t>> order(program->lanes_.size());
   std::map<std::tuple<bool, uint16_t, uint16_t, uint16_t, uint32_t>, uint32_t> slots;
+  std::map<std::tuple<uint16_t, uint16_t, uint16_t, uint32_t>, uint32_t> previous;
   for (uint32_t i = 0; i < steps.size(); ++i) {
     program->AddSends(i, order);
     if (steps[i].kind == StepKind::kLocal) continue;
@@ -91,6 +93,10 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
     if (added) program->keys_.push_back(key);
     ++program->keys_[slot->second].uses;
     info.key = slot->second;
+    if (key.seal) continue;
+    auto [before, first] = previous.try_emplace(
+        {key.source, key.destination, key.phase, program->ReceiveLane(steps[i])}, i);
+    if (!first) info.previous = std::exchange(before->second, i);
   }
   for (size_t lane = 0; lane < order.size(); ++lane) {
     LaneList& list = program->lanes_[lane];

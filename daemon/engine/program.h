@@ -36,6 +36,9 @@ struct StepInfo {
   uint32_t send_count = 0;
   uint32_t shared = kNone;     // kSeal to several targets: counts such steps
   uint32_t forward = kNone;    // kOpen with a forward: counts such steps
+  // kOpen: the step of the same stream whose record comes before on this lane. Lanes are FIFOs and
+  // senders take the lowest step first, so a record that overtakes it was moved by somebody.
+  uint32_t previous = kNone;
 };
 
 // One record to one peer. Sends of a lane are numbered in step order.

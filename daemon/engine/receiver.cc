@@ -77,6 +77,12 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
   if (operation.HasRun(*index)) {
     return refuse("the record was taken before", "RECORD_REPLAYED");
   }
+  const uint32_t previous = operation.program->info(*index).previous;
+  if (previous != kNone && !operation.HasRun(previous)) {
+    return refuse(absl::StrCat("the record overtook chunk ",
+                               operation.plan().steps[previous].chunk, " of its stream"),
+                  "RECORD_REORDERED");
+  }
   const crypto::RecordHeader expected = operation.HeaderOf(*index, state_.keys);
   if (header != expected) {
     return refuse(absl::StrCat("payload ", header.payload_size, ", chunk count ",
@@ -207,7 +213,9 @@ bool Receiver::Turn(Lane& lane) {
     Parse(lane);
     moved = true;
   }
-  if (!state_.faulted() && (lane.receive_ended || lane.send_ended)) CheckEnded(lane);
+  // What the peer sent before it left still counts: a lane that cannot send is read to its end.
+  const bool ended = lane.receive_ended || (lane.send_ended && lane.parked_at != 0);
+  if (!state_.faulted() && ended) CheckEnded(lane);
   return moved || state_.faulted();
 }
 

@@ -132,6 +132,7 @@ bool Sender::Pump(Lane& lane) {
     const Io io = lane.Flush([&](const Segment& segment) { state_.Sent(lane, segment); });
     if (io == Io::kBroken) {
       lane.send_ended = true;
+      lane.hung_up = lane.readable = true;
       ++state_.change;
       return true;
     }

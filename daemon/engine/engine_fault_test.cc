@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What applications, peers and time can do to an engine: each fault has its reason, and other
+// communicators of the same engine go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/engine_testing.h"
+
+namespace caravan::engine {
+namespace {
+
+using collective::DataType;
+using Op = collective::Operation;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kCount = 20000;
+
+class EngineFaultTest : public ::testing::Test {
+ protected:
+  EngineFaultTest() : engines_(StartEnginesForTest(2)) {
+    CommunicatorOptionsForTest options;
+    options.epoch = 9;
+    bystander_ = std::make_unique<CommunicatorForTest>(PointersForTest(engines_), options);
+  }
+  void TearDown() override { ExpectWorks(*bystander_); }
+
+  std::unique_ptr<CommunicatorForTest> Make(absl::Duration deadline = absl::Seconds(30)) {
+    CommunicatorOptionsForTest options;
+    options.deadline = deadline;
+    return std::make_unique<CommunicatorForTest>(PointersForTest(engines_), options);
+  }
+  uint64_t Submit(CommunicatorForTest& comm, int rank, Op op, uint64_t count = kCount,
+                  DataType type = DataType::kFloat32) {
+    const BufferForTest input = comm.Allocate(rank, count * 8);
+    const BufferForTest output = comm.Allocate(rank, count * 8 * 2);
+    v1::SubmitEntry entry = EntryForTest(op, count, type, input, output);
+    if (op == Op::kSend || op == Op::kRecv) entry.peer = static_cast<uint16_t>(1 - rank);
+    return comm.ring(rank).Submit(entry);
+  }
+  void ExpectWorks(CommunicatorForTest& comm) {
+    const uint64_t a = Submit(comm, 0, Op::kAllReduce);
+    const uint64_t b = Submit(comm, 1, Op::kAllReduce);
+    EXPECT_TRUE(comm.ring(0).Wait(a).ok());
+    EXPECT_TRUE(comm.ring(1).Wait(b).ok());
+  }
+  Fault Await(CommunicatorForTest& comm, int rank, std::string_view word) {
+    const std::optional<Fault> fault = comm.WaitFault(rank);
+    EXPECT_TRUE(fault.has_value());
+    if (!fault.has_value()) return Fault();
+    EXPECT_THAT(fault->message, HasSubstr(absl::StrCat("[", std::string(word), "]")));
+    EXPECT_THAT(fault->message, HasSubstr(absl::StrCat("rank ", rank)));
+    EXPECT_EQ(fault->rank, rank);
+    return *fault;
+  }
+
+  std::vector<std::unique_ptr<Engine>> engines_;
+  std::unique_ptr<CommunicatorForTest> bystander_;
+};
+
+struct Mismatch {
+  const char* name;
+  Op op0, op1;
+  uint64_t count0, count1;
+  DataType type1;
+};
+
+class MismatchTest : public EngineFaultTest, public ::testing::WithParamInterface<Mismatch> {};
+
+TEST_P(MismatchTest, IsNamedAsSuch) {
+  const Mismatch& m = GetParam();
+  auto comm = Make();
+  Submit(*comm, 0, m.op0, m.count0);
+  Submit(*comm, 1, m.op1, m.count1, m.type1);
+  const Fault fault = Await(*comm, 1, "OPERATION_MISMATCH");
+  EXPECT_TRUE(fault.mismatch);
+  EXPECT_EQ(fault.peer, 0);
+  EXPECT_EQ(fault.code, absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(fault.message, HasSubstr("rank 0 (node-0) runs another operation"));
+  EXPECT_EQ(comm->Status(1).tag_failures, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, MismatchTest,
+    ::testing::Values(
+        Mismatch{"Size", Op::kAllReduce, Op::kAllReduce, kCount, kCount + 1, DataType::kFloat32},
+        Mismatch{"Empty", Op::kAllReduce, Op::kAllReduce, 0, kCount, DataType::kFloat32},
+        Mismatch{"Type", Op::kAllReduce, Op::kAllReduce, kCount, kCount, DataType::kInt32},
+        Mismatch{"Operation", Op::kAllReduce, Op::kAllGather, kCount, kCount, DataType::kFloat32},
+        Mismatch{"Order", Op::kSend, Op::kAllReduce, kCount, kCount, DataType::kFloat32},
+        Mismatch{"SendSize", Op::kSend, Op::kRecv, kCount, kCount / 2, DataType::kFloat32}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(EngineFaultTest, PeerThatLeavesDuringAnOperationIsNamed) {
+  auto comm = Make();
+  const uint64_t id = Submit(*comm, 0, Op::kAllReduce);
+  engines_[1]->Remove(comm->epoch());
+  const Fault fault = Await(*comm, 0, "PEER_CLOSED");
+  EXPECT_EQ(fault.peer, 1);
+  EXPECT_THAT(fault.message, HasSubstr("rank 1 (node-1) left the communicator"));
+  comm->FailAll(absl::UnavailableError(fault.message));
+  EXPECT_EQ(comm->ring(0).Wait(id), absl::UnavailableError(fault.message));
+}
+
+TEST_F(EngineFaultTest, PeerThatLeftIsNamedByTheNextOperation) {
+  auto comm = Make();
+  ExpectWorks(*comm);
+  engines_[1]->Remove(comm->epoch());
+  EXPECT_FALSE(comm->WaitFault(0, absl::Milliseconds(100)).has_value());
+  Submit(*comm, 0, Op::kBarrier, 0);
+  EXPECT_EQ(Await(*comm, 0, "PEER_CLOSED").peer, 1);
+}
+
+TEST_F(EngineFaultTest, DeadlineNamesThePeerAndTheStep) {
+  auto comm = Make(absl::Milliseconds(150));
+  ExpectWorks(*comm);
+  const absl::Time start = absl::Now();
+  Submit(*comm, 0, Op::kAllReduce);
+  const Fault fault = Await(*comm, 0, "DEADLINE");
+  EXPECT_GE(absl::Now() - start, absl::Milliseconds(150));
+  EXPECT_EQ(fault.peer, 1);
+  EXPECT_EQ(fault.sequence, 1u);
+  EXPECT_EQ(fault.code, absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(fault.message, HasSubstr("waiting for a record that rank 1"));
+}
+
+struct BadEntry {
+  const char* name;
+  std::function<void(v1::SubmitEntry&)> spoil;
+  const char* word;
+};
+
+class BadEntryTest : public EngineFaultTest, public ::testing::WithParamInterface<BadEntry> {};
+
+TEST_P(BadEntryTest, IsTheApplicationsFault) {
+  auto comm = Make();
+  const BufferForTest buffer = comm->Allocate(0, 4096);
+  v1::SubmitEntry entry = EntryForTest(Op::kAllReduce, 16, DataType::kFloat32, buffer, buffer);
+  GetParam().spoil(entry);
+  comm->ring(0).ring()->entries[0] = entry;
+  comm->ring(0).StoreTail(1);
+  const Fault fault = Await(*comm, 0, GetParam().word);
+  EXPECT_EQ(fault.peer, 0);  // its own application
+  EXPECT_EQ(fault.code, absl::StatusCode::kInvalidArgument);
+  comm->FailAll(absl::InvalidArgumentError(fault.message));
+  EXPECT_TRUE(absl::IsInvalidArgument(comm->ring(0).Wait(0)));
+}
+
+using Entry = v1::SubmitEntry;
+INSTANTIATE_TEST_SUITE_P(
+    Each, BadEntryTest,
+    ::testing::Values(
+        BadEntry{"NoOperation", [](Entry& e) { e.op = 0; }, "APPLICATION_RING"},
+        BadEntry{"Operation", [](Entry& e) { e.op = 8; }, "APPLICATION_RING"},
+        BadEntry{"Type", [](Entry& e) { e.dtype = 7; }, "APPLICATION_RING"},
+        BadEntry{"Reduction", [](Entry& e) { e.reduce = 0; }, "APPLICATION_RING"},
+        BadEntry{"Algorithm", [](Entry& e) { e.algorithm = 9; }, "APPLICATION_RING"},
+        BadEntry{"AlgorithmThatDoesNotFit", [](Entry& e) { e.algorithm = 4; }, "APPLICATION_RING"},
+        BadEntry{"Reserved", [](Entry& e) { e.reserved[1] = 1; }, "APPLICATION_RING"},
+        BadEntry{"Id", [](Entry& e) { e.id = 5; }, "APPLICATION_RING"},
+        BadEntry{"Count", [](Entry& e) { e.count = UINT64_MAX / 4 + 2; }, "APPLICATION_RING"},
+        BadEntry{"BarrierCount", [](Entry& e) { e.op = 7; }, "APPLICATION_RING"},
+        BadEntry{"Root", [](Entry& e) { e.op = 4, e.root = 2; }, "APPLICATION_RING"},
+        BadEntry{"Peer", [](Entry& e) { e.op = 5, e.peer = 7; }, "APPLICATION_RING"},
+        BadEntry{"Self", [](Entry& e) { e.op = 5, e.peer = 0; }, "APPLICATION_RING"},
+        BadEntry{"NoBuffer", [](Entry& e) { e.input_buffer = 0; }, "APPLICATION_BUFFER"},
+        BadEntry{"Buffer", [](Entry& e) { e.output_buffer = 77; }, "APPLICATION_BUFFER"},
+        BadEntry{"Size", [](Entry& e) { e.count = 1025; }, "APPLICATION_BUFFER"},
+        BadEntry{"Offset", [](Entry& e) { e.input_offset = 4096 - 63; }, "APPLICATION_BUFFER"},
+        BadEntry{"WrappingOffset", [](Entry& e) { e.output_offset = UINT64_MAX - 31; },
+                 "APPLICATION_BUFFER"},
+        BadEntry{"Overlap", [](Entry& e) { e.output_offset = 4; }, "APPLICATION_BUFFER"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(EngineFaultTest, TamperedIndicesAreTheApplicationsFault) {
+  for (const uint64_t tail : {uint64_t{1000}, UINT64_MAX, uint64_t{0}}) {
+    auto comm = Make();
+    ExpectWorks(*comm);
+    comm->ring(0).StoreTail(tail);
+    EXPECT_EQ(Await(*comm, 0, "APPLICATION_RING").peer, 0);
+    comm->FailAll(absl::InvalidArgumentError("the application tampered with its ring"));
+  }
+}
+
+TEST_F(EngineFaultTest, FailCompletesOutstandingAndLaterOperationsWithTheFirstReason) {
+  auto comm = Make();
+  std::vector<uint64_t> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(Submit(*comm, 0, Op::kAllReduce));
+  const absl::Status reason = absl::AbortedError("the first reason");
+  comm->FailAll(reason);
+  comm->FailAll(absl::InternalError("a later reason"));
+  for (uint64_t id : ids) EXPECT_EQ(comm->ring(0).Wait(id), reason);
+  EXPECT_EQ(comm->ring(0).Wait(Submit(*comm, 0, Op::kAllReduce)), reason);
+  EXPECT_EQ(comm->ring(1).Wait(Submit(*comm, 1, Op::kSend)), reason);
+  EXPECT_EQ(comm->Status(0).failure, reason);
+}
+
+TEST_F(EngineFaultTest, StopFailsWhatIsOutstanding) {
+  auto engines = StartEnginesForTest(2);
+  CommunicatorForTest comm(PointersForTest(engines), {});
+  const uint64_t id = Submit(comm, 0, Op::kAllReduce);
+  engines[0]->Stop();
+  engines[0]->Stop();
+  EXPECT_TRUE(absl::IsCancelled(comm.ring(0).Wait(id)));
+  EXPECT_TRUE(engines[0]->List().empty());
+}
+
+TEST_F(EngineFaultTest, DescribesSubmittedOperations) {
+  auto comm = Make();
+  ExpectWorks(*comm);
+  auto description = engines_[0]->DescribeOperation(comm->epoch(), 0);
+  ASSERT_TRUE(description.ok());
+  EXPECT_THAT(*description, HasSubstr("allreduce"));
+  EXPECT_TRUE(absl::IsNotFound(engines_[0]->DescribeOperation(comm->epoch(), 7).status()));
+  EXPECT_TRUE(absl::IsNotFound(engines_[0]->DescribeOperation({}, 0).status()));
+}
+
+TEST_F(EngineFaultTest, RefusesAContradictoryConfiguration) {
+  GroupConfig config;
+  config.rank = 2;
+  config.size = 2;
+  config.ring = *SharedMemory::Create("ring", sizeof(v1::SharedRing));
+  config.buffers = std::make_shared<BufferTable>(4096);
+  EXPECT_TRUE(absl::IsInvalidArgument(engines_[0]->AddGroup(std::move(config))));
+}
+
+TEST_F(EngineFaultTest, SleepsWhenIdleAndWakesForTheApplication) {
+  auto comm = Make();
+  for (int i = 0; i < 20; ++i) {
+    ExpectWorks(*comm);
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  for (int i = 0; i < 1000 && comm->ring(0).ring()->daemon_sleeping.load() == 0; ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_EQ(comm->ring(0).ring()->daemon_sleeping.load(), 1u);
+}
+
+TEST(EngineStepHook, StopsARankAtANamedStep) {
+  auto first = StartEnginesForTest(1);
+  static crypto::RecordCipherFactory* const sealed = crypto::SealedRecords().release();
+  std::atomic<bool> stop{true};
+  Engine::Options options;
+  options.ciphers = sealed;
+  options.step_hook = [&](uint16_t rank, uint64_t sequence, const collective::Step& step) {
+    while (rank == 1 && sequence == 0 && step.kind == collective::StepKind::kOpen &&
+           step.chunk == 1 && stop.load()) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  };
+  auto second = *Engine::Start(std::move(options));
+  CommunicatorOptionsForTest communicator;
+  communicator.deadline = absl::Milliseconds(200);
+  CommunicatorForTest comm({first[0].get(), second.get()}, communicator);
+  for (int rank = 0; rank < 2; ++rank) {
+    const BufferForTest buffer = comm.Allocate(rank, 1 << 20);
+    comm.ring(rank).Submit(
+        EntryForTest(Op::kAllReduce, 1 << 18, DataType::kFloat32, buffer, buffer));
+  }
+  const std::optional<Fault> fault = comm.WaitFault(0);
+  stop = false;
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_THAT(fault->message, HasSubstr("[DEADLINE]"));
+  EXPECT_EQ(fault->peer, 1);
+}
+
+}  // namespace
+}  // namespace caravan::engine
