@@ -20,9 +20,8 @@ absl::Status Appraisal::ToStatus() const {
   if (decisive == nullptr) {
     return absl::FailedPreconditionError("evidence was not appraised [NOT_APPRAISED]");
   }
-  const std::string message =
-      absl::StrCat(decisive->detail.empty() ? decisive->what : decisive->detail, " [",
-                   decisive->id, "]");
+  const std::string message = absl::StrCat(
+      decisive->detail.empty() ? decisive->what : decisive->detail, " [", decisive->id, "]");
   return decisive->outcome == Outcome::kFailed ? absl::PermissionDeniedError(message)
                                                : absl::FailedPreconditionError(message);
 }

@@ -20,8 +20,8 @@ enum class Verdict { kNone, kAffirming, kWarning, kContraindicated };
 enum class Outcome { kPassed, kFailed, kWarned, kSkipped, kMissing };
 
 struct Check {
-  std::string id;      // stable, upper case: "SNP_DEBUG", "NONCE_MISMATCH"
-  std::string what;    // "debug is off"
+  std::string id;    // stable, upper case: "SNP_DEBUG", "NONCE_MISMATCH"
+  std::string what;  // "debug is off"
   Outcome outcome = Outcome::kSkipped;
   std::string detail;  // the shortfall: "microcode SVN 0x73, policy wants >= 0xd1"
   std::string hint;    // what to do, where there is something

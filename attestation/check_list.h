@@ -19,12 +19,10 @@ class CheckList {
   void Pass(std::string_view id, std::string_view what, std::string detail = "") {
     Add(id, what, Outcome::kPassed, std::move(detail), "");
   }
-  void Fail(std::string_view id, std::string_view what, std::string detail,
-            std::string hint = "") {
+  void Fail(std::string_view id, std::string_view what, std::string detail, std::string hint = "") {
     Add(id, what, Outcome::kFailed, std::move(detail), std::move(hint));
   }
-  void Warn(std::string_view id, std::string_view what, std::string detail,
-            std::string hint = "") {
+  void Warn(std::string_view id, std::string_view what, std::string detail, std::string hint = "") {
     Add(id, what, Outcome::kWarned, std::move(detail), std::move(hint));
   }
   // `detail` says why the check was not made; a skip never weakens the verdict by itself, so only
@@ -67,8 +65,8 @@ class CheckList {
  private:
   void Add(std::string_view id, std::string_view what, Outcome outcome, std::string detail,
            std::string hint) {
-    appraisal_->checks.push_back({std::string(id), std::string(what), outcome, std::move(detail),
-                                  std::move(hint)});
+    appraisal_->checks.push_back(
+        {std::string(id), std::string(what), outcome, std::move(detail), std::move(hint)});
   }
 
   Appraisal* appraisal_;

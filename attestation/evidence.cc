@@ -37,8 +37,8 @@ absl::StatusOr<Evidence> ReadItem(crypto::ByteReader& reader, uint32_t index) {
   absl::StatusOr<uint16_t> count = reader.U16(absl::StrCat(where, ": certificate count"));
   if (!count.ok()) return count.status();
   if (*count > kMaxCertificates) {
-    return absl::InvalidArgumentError(absl::StrCat(where, ": ", *count,
-                                                   " certificates, at most ", kMaxCertificates));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": ", *count, " certificates, at most ", kMaxCertificates));
   }
   for (uint16_t i = 0; i < *count; ++i) {
     auto certificate =
@@ -81,8 +81,8 @@ std::string Encode(const EvidenceSet& set) {
 
 absl::StatusOr<EvidenceSet> DecodeEvidenceSet(absl::Span<const uint8_t> bytes) {
   if (bytes.size() > kMaxEvidenceSize) {
-    return absl::InvalidArgumentError(absl::StrCat("evidence set: ", bytes.size(),
-                                                   " bytes, at most ", kMaxEvidenceSize));
+    return absl::InvalidArgumentError(
+        absl::StrCat("evidence set: ", bytes.size(), " bytes, at most ", kMaxEvidenceSize));
   }
   crypto::ByteReader reader(bytes);
   absl::StatusOr<uint32_t> count = reader.U32("evidence set: item count");

@@ -25,8 +25,7 @@ Appraisal Verify(const EvidenceSet& evidence, const Endorsements& endorsements,
 
 // The same for tools that look at stored evidence, where report data may go unchecked on purpose.
 Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsements,
-                       const Policy& policy, const ReportDataExpectation& expected,
-                       absl::Time now);
+                       const Policy& policy, const ReportDataExpectation& expected, absl::Time now);
 
 // The verifier as a session wants it, with its policy and endorsements. InvalidArgument when
 // ValidatePolicy refuses the policy.

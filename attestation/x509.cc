@@ -32,8 +32,8 @@ absl::Status CheckAlgorithm(int signature_nid, const X509_ALGOR* algorithm) {
   if (signature_nid == NID_ecdsa_with_SHA384) return absl::OkStatus();
   if (signature_nid == NID_rsassaPss) {
     std::unique_ptr<RSA_PSS_PARAMS, OpensslDelete<RSA_PSS_PARAMS_free>> params(
-        static_cast<RSA_PSS_PARAMS*>(ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(RSA_PSS_PARAMS),
-                                                               algorithm->parameter)));
+        static_cast<RSA_PSS_PARAMS*>(
+            ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(RSA_PSS_PARAMS), algorithm->parameter)));
     if (params != nullptr && params->hashAlgorithm != nullptr &&
         OBJ_obj2nid(params->hashAlgorithm->algorithm) == NID_sha384) {
       return absl::OkStatus();
@@ -56,8 +56,8 @@ class ClearErrors {
 absl::StatusOr<Certificate> Certificate::Parse(std::string_view der) {
   const ClearErrors clear;
   if (der.empty() || der.size() > kMaxCertificateSize) {
-    return absl::InvalidArgumentError(absl::StrCat("certificate of ", der.size(),
-                                                   " bytes, expected 1 to ", kMaxCertificateSize));
+    return absl::InvalidArgumentError(
+        absl::StrCat("certificate of ", der.size(), " bytes, expected 1 to ", kMaxCertificateSize));
   }
   const auto* cursor = reinterpret_cast<const unsigned char*>(der.data());
   const auto* end = cursor + der.size();

@@ -177,7 +177,7 @@ int Conclude(const Context& context, const Appraisal& appraisal, bool policy_giv
   }
   context.err << "caravanctl: verifying "
               << Printable(appraisal.platform.empty() ? "evidence" : appraisal.platform) << ": "
-              << Printable(Text(appraisal.ToStatus().message())) << "\n";
+              << Printable(appraisal.ToStatus().message()) << "\n";
   if (!hint.empty()) context.err << "hint: " << Printable(hint) << "\n";
   return appraisal.verdict == attestation::Verdict::kContraindicated ? kRefused : kNotVerifiable;
 }

@@ -40,13 +40,10 @@ NamePtr MakeName(const std::string& common_name) {
   return name;
 }
 
-TimePtr MakeTime(absl::Time time) {
-  return TimePtr(ASN1_TIME_set(nullptr, absl::ToTimeT(time)));
-}
+TimePtr MakeTime(absl::Time time) { return TimePtr(ASN1_TIME_set(nullptr, absl::ToTimeT(time))); }
 
 bool AddRawExtension(X509* x509, const std::string& oid, const std::string& value, bool critical) {
-  std::unique_ptr<ASN1_OBJECT, OpensslDelete<ASN1_OBJECT_free>> object(
-      OBJ_txt2obj(oid.c_str(), 1));
+  std::unique_ptr<ASN1_OBJECT, OpensslDelete<ASN1_OBJECT_free>> object(OBJ_txt2obj(oid.c_str(), 1));
   std::unique_ptr<ASN1_OCTET_STRING, OpensslDelete<ASN1_OCTET_STRING_free>> octets(
       ASN1_OCTET_STRING_new());
   if (object == nullptr || octets == nullptr ||
@@ -106,16 +103,16 @@ absl::StatusOr<std::string> MakeCertificate(const CertificateSpec& spec) {
   const NamePtr issuer = MakeName(spec.issuer_name);
   const TimePtr from = MakeTime(spec.not_before);
   const TimePtr until = MakeTime(spec.not_after);
-  const bool built =
-      x509 != nullptr && subject != nullptr && issuer != nullptr && from != nullptr &&
-      until != nullptr && X509_set_version(x509.get(), 2) == 1 &&
-      ASN1_INTEGER_set_uint64(X509_get_serialNumber(x509.get()), spec.serial) == 1 &&
-      X509_set_subject_name(x509.get(), subject.get()) == 1 &&
-      X509_set_issuer_name(x509.get(), issuer.get()) == 1 &&
-      X509_set1_notBefore(x509.get(), from.get()) == 1 &&
-      X509_set1_notAfter(x509.get(), until.get()) == 1 &&
-      X509_set_pubkey(x509.get(), spec.subject_key) == 1 && AddExtensions(spec, x509.get()) &&
-      X509_sign(x509.get(), spec.issuer_key, spec.digest) > 0;
+  const bool built = x509 != nullptr && subject != nullptr && issuer != nullptr &&
+                     from != nullptr && until != nullptr && X509_set_version(x509.get(), 2) == 1 &&
+                     ASN1_INTEGER_set_uint64(X509_get_serialNumber(x509.get()), spec.serial) == 1 &&
+                     X509_set_subject_name(x509.get(), subject.get()) == 1 &&
+                     X509_set_issuer_name(x509.get(), issuer.get()) == 1 &&
+                     X509_set1_notBefore(x509.get(), from.get()) == 1 &&
+                     X509_set1_notAfter(x509.get(), until.get()) == 1 &&
+                     X509_set_pubkey(x509.get(), spec.subject_key) == 1 &&
+                     AddExtensions(spec, x509.get()) &&
+                     X509_sign(x509.get(), spec.issuer_key, spec.digest) > 0;
   unsigned char* der = nullptr;
   const int size = built ? i2d_X509(x509.get(), &der) : -1;
   if (size <= 0) return Failed("cannot make a certificate");

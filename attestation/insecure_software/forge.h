@@ -28,13 +28,13 @@ using ExtensionList = std::vector<std::pair<std::string, std::string>>;  // OID,
 
 struct CertificateSpec {
   std::string common_name;
-  std::string issuer_name;           // common name of the issuer
-  EVP_PKEY* subject_key = nullptr;   // borrowed
-  EVP_PKEY* issuer_key = nullptr;    // borrowed
+  std::string issuer_name;          // common name of the issuer
+  EVP_PKEY* subject_key = nullptr;  // borrowed
+  EVP_PKEY* issuer_key = nullptr;   // borrowed
   uint64_t serial = 1;
   absl::Time not_before;
   absl::Time not_after;
-  bool is_ca = false;                // adds basicConstraints and keyUsage
+  bool is_ca = false;  // adds basicConstraints and keyUsage
   std::optional<int> path_length = std::nullopt;
   ExtensionList extensions = {};
   std::optional<std::string> critical_oid = std::nullopt;  // an extension nobody knows

@@ -49,12 +49,15 @@ std::string Contents(BIO* bio) {
   return size > 0 ? std::string(data, static_cast<size_t>(size)) : std::string();
 }
 
+// OpenSSL's own would ask the terminal for the passphrase of an encrypted block.
+int NoPassphrase(char*, int, int, void*) { return -1; }
+
 BioPtr ReadOnly(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
 absl::StatusOr<Certificate> ReadCertificate(BIO* bio) {
-  X509Ptr x509(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr));
+  X509Ptr x509(PEM_read_bio_X509(bio, nullptr, NoPassphrase, nullptr));
   unsigned char* der = nullptr;
   const int size = x509 == nullptr ? -1 : i2d_X509(x509.get(), &der);
   if (size <= 0) return Malformed("chain is not two certificates, ASK and ARK, in PEM");
@@ -95,11 +98,10 @@ absl::StatusOr<InsecureRoot> InsecureRoot::Create(absl::Time now, v1::SnpProduct
   spec.path_length = 0;
   absl::StatusOr<std::string> ask = insecure_software::MakeCertificate(spec);
   if (!ask.ok()) return ask.status();
-  absl::StatusOr<std::string> crl =
-      insecure_software::MakeCrl({.issuer_name = ArkName(product),
-                                  .issuer_key = ark_key->get(),
-                                  .this_update = now - kClockSkew,
-                                  .next_update = now + kLifetime});
+  absl::StatusOr<std::string> crl = insecure_software::MakeCrl({.issuer_name = ArkName(product),
+                                                                .issuer_key = ark_key->get(),
+                                                                .this_update = now - kClockSkew,
+                                                                .next_update = now + kLifetime});
   if (!crl.ok()) return crl.status();
   absl::StatusOr<Certificate> ark_certificate = Certificate::Parse(*ark);
   if (!ark_certificate.ok()) return ark_certificate.status();
@@ -116,8 +118,8 @@ absl::StatusOr<InsecureRoot> InsecureRoot::FromPem(absl::Span<const uint8_t> key
   }
   const BioPtr keys =
       ReadOnly(std::string_view(reinterpret_cast<const char*>(key.data()), key.size()));
-  EvpPkeyPtr ark_key(PEM_read_bio_PrivateKey(keys.get(), nullptr, nullptr, nullptr));
-  EvpPkeyPtr ask_key(PEM_read_bio_PrivateKey(keys.get(), nullptr, nullptr, nullptr));
+  EvpPkeyPtr ark_key(PEM_read_bio_PrivateKey(keys.get(), nullptr, NoPassphrase, nullptr));
+  EvpPkeyPtr ask_key(PEM_read_bio_PrivateKey(keys.get(), nullptr, NoPassphrase, nullptr));
   if (ark_key == nullptr || ask_key == nullptr) {
     return Malformed("key file is not two private keys, ARK's and ASK's, in PEM");
   }
@@ -131,7 +133,7 @@ absl::StatusOr<InsecureRoot> InsecureRoot::FromPem(absl::Span<const uint8_t> key
     return Malformed("the keys are not those of the chain's certificates");
   }
   const BioPtr lists = ReadOnly(crl);
-  X509CrlPtr list(PEM_read_bio_X509_CRL(lists.get(), nullptr, nullptr, nullptr));
+  X509CrlPtr list(PEM_read_bio_X509_CRL(lists.get(), nullptr, NoPassphrase, nullptr));
   unsigned char* der = nullptr;
   const int size = list == nullptr ? -1 : i2d_X509_CRL(list.get(), &der);
   if (size <= 0) return Malformed("revocation list is not one in PEM");

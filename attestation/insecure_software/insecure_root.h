@@ -21,7 +21,7 @@
 namespace caravan::attestation {
 
 // The files of a root's folder, as `caravanctl insecure-root create` writes them.
-inline constexpr char kInsecureKeyFile[] = "root.key";    // mode 0600: ARK's and ASK's keys
+inline constexpr char kInsecureKeyFile[] = "root.key";     // mode 0600: ARK's and ASK's keys
 inline constexpr char kInsecureChainFile[] = "chain.pem";  // ASK, then ARK
 inline constexpr char kInsecureCrlFile[] = "crl.pem";
 
@@ -38,8 +38,8 @@ class InsecureRoot {
   // fails.
   static absl::StatusOr<InsecureRoot> Create(absl::Time now, v1::SnpProduct product = v1::MILAN);
   // InvalidArgument naming the part that is malformed, or the key that is not its certificate's.
-  static absl::StatusOr<InsecureRoot> FromPem(absl::Span<const uint8_t> key,
-                                              std::string_view chain, std::string_view crl);
+  static absl::StatusOr<InsecureRoot> FromPem(absl::Span<const uint8_t> key, std::string_view chain,
+                                              std::string_view crl);
   absl::StatusOr<InsecureRootPem> ToPem() const;
 
   // What a policy pins, in insecure_root_spki_sha256.

@@ -52,11 +52,11 @@ void ExplainIdentity(const v1::SnpPolicy& snp, Lines* lines) {
 }
 
 void ExplainPlatform(const v1::SnpPolicy& snp, Lines* lines) {
-  lines->push_back(
-      snp.any_platform()
-          ? "accepts any genuine machine"
-          : absl::StrCat("accepts ", snp.chip_ids_size(), " listed machine",
-                         snp.chip_ids_size() == 1 ? "" : "s", ": ", ShortList(snp.chip_ids())));
+  lines->push_back(snp.any_platform()
+                       ? "accepts any genuine machine"
+                       : absl::StrCat("accepts ", snp.chip_ids_size(), " listed machine",
+                                      snp.chip_ids_size() == 1 ? "" : "s", ": ",
+                                      ShortList(snp.chip_ids())));
   if (snp.products_size() > 0) {
     std::vector<std::string> names;
     for (int product : snp.products()) {
@@ -80,10 +80,10 @@ void ExplainPlatform(const v1::SnpPolicy& snp, Lines* lines) {
 void ExplainFirmware(const v1::SnpPolicy& snp, Lines* lines) {
   if (snp.any_tcb()) lines->push_back("ACCEPTS ANY FIRMWARE LEVEL, known holes included");
   for (const v1::SnpTcbFloor& floor : snp.tcb_floors()) {
-    std::string line = absl::StrCat("requires on ", std::string(Name(floor.product())),
-                                    ": boot loader >= ", floor.boot_loader(), ", tee >= ",
-                                    floor.tee(), ", snp >= ", floor.snp(), ", microcode >= ",
-                                    floor.microcode());
+    std::string line =
+        absl::StrCat("requires on ", std::string(Name(floor.product())),
+                     ": boot loader >= ", floor.boot_loader(), ", tee >= ", floor.tee(),
+                     ", snp >= ", floor.snp(), ", microcode >= ", floor.microcode());
     if (floor.product() == v1::TURIN) absl::StrAppend(&line, ", fmc >= ", floor.fmc());
     lines->push_back(line);
   }
@@ -93,9 +93,9 @@ void ExplainFirmware(const v1::SnpPolicy& snp, Lines* lines) {
                                   snp.min_firmware().build()));
   }
   if (snp.required_launch_mitigations() != 0 || snp.required_current_mitigations() != 0) {
-    lines->push_back(absl::StrCat(
-        "requires mitigations: launch 0x", absl::Hex(snp.required_launch_mitigations()),
-        ", current 0x", absl::Hex(snp.required_current_mitigations())));
+    lines->push_back(absl::StrCat("requires mitigations: launch 0x",
+                                  absl::Hex(snp.required_launch_mitigations()), ", current 0x",
+                                  absl::Hex(snp.required_current_mitigations())));
   }
   lines->push_back(snp.allow_provisional_firmware()
                        ? "accepts firmware that the host has not committed"
@@ -149,9 +149,10 @@ void ExplainKeys(const v1::SnpPolicy& snp, const Policy& policy, Lines* lines) {
 std::vector<std::string> ExplainPolicy(const Policy& policy) {
   Lines lines = {absl::StrCat("policy ", PolicyLabel(policy))};
   if (policy.allow_insecure()) {
-    lines.push_back(absl::StrCat("ACCEPTS SOFTWARE STAND-INS, which prove nothing about a "
-                                 "machine; pinned roots: ",
-                                 ShortList(policy.insecure_root_spki_sha256())));
+    lines.push_back(
+        absl::StrCat("ACCEPTS SOFTWARE STAND-INS, which prove nothing about a "
+                     "machine; pinned roots: ",
+                     ShortList(policy.insecure_root_spki_sha256())));
   } else {
     lines.push_back("refuses software stand-ins");
   }

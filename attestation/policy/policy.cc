@@ -82,8 +82,7 @@ absl::StatusOr<Policy> ParsePolicy(std::string_view text, std::string_view file_
   }
   for (const PolicyProblem& problem : FindPolicyProblems(policy)) {
     const pb::TextFormat::ParseLocation at = Locate(tree, problem);
-    errors.AddError(at.line, at.column,
-                    absl::StrCat(problem.PathText(), ": ", problem.message));
+    errors.AddError(at.line, at.column, absl::StrCat(problem.PathText(), ": ", problem.message));
   }
   if (!errors.empty()) return errors.ToStatus();
   CanonicalizePolicy(&policy);
@@ -93,8 +92,8 @@ absl::StatusOr<Policy> ParsePolicy(std::string_view text, std::string_view file_
 absl::Status ValidatePolicy(const Policy& policy) {
   const std::vector<PolicyProblem> problems = FindPolicyProblems(policy);
   if (problems.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("policy: ", problems.front().PathText(), ": ",
-                                                 problems.front().message));
+  return absl::InvalidArgumentError(
+      absl::StrCat("policy: ", problems.front().PathText(), ": ", problems.front().message));
 }
 
 crypto::Sha256Digest PolicyDigest(const Policy& policy) {

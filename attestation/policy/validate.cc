@@ -20,7 +20,8 @@ constexpr size_t kMaxNameSize = 64;
 constexpr size_t kMaxEntries = 4096;
 
 bool IsHex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return absl::ascii_isxdigit(c); });
 }
 
 class Validator {
@@ -72,9 +73,9 @@ class Validator {
     if (sized && IsHex(value)) return;
     std::string wanted;
     for (size_t size : sizes) absl::StrAppend(&wanted, wanted.empty() ? "" : " or ", 2 * size);
-    Report(path, IsHex(value) ? absl::StrCat("has ", value.size(), " hexadecimal digits, expected ",
-                                             wanted)
-                              : absl::StrCat("is not hexadecimal, expected ", wanted, " digits"));
+    Report(path, IsHex(value)
+                     ? absl::StrCat("has ", value.size(), " hexadecimal digits, expected ", wanted)
+                     : absl::StrCat("is not hexadecimal, expected ", wanted, " digits"));
   }
 
   void Insecure() {
@@ -137,7 +138,8 @@ class Validator {
       if (measurement.name().empty() || measurement.name().size() > kMaxNameSize) {
         Report(With(path, "name", -1), "has to be of 1 to 64 characters");
       } else if (!names.insert(measurement.name()).second) {
-        Report(With(path, "name", -1), absl::StrCat("\"", measurement.name(), "\" stands there twice"));
+        Report(With(path, "name", -1),
+               absl::StrCat("\"", measurement.name(), "\" stands there twice"));
       }
       CheckHex(With(path, "sha384", -1), measurement.sha384(), {48});
     }
@@ -168,8 +170,7 @@ class Validator {
       if (floor.product() < v1::MILAN || floor.product() > v1::TURIN) {
         Report(path, "names no product: MILAN, GENOA or TURIN");
       } else if (!products.insert(floor.product()).second) {
-        Report(path, absl::StrCat("is a second one for ",
-                                  v1::SnpProduct_Name(floor.product())));
+        Report(path, absl::StrCat("is a second one for ", v1::SnpProduct_Name(floor.product())));
       }
       for (uint32_t component :
            {floor.boot_loader(), floor.tee(), floor.snp(), floor.microcode(), floor.fmc()}) {

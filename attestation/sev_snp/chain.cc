@@ -30,8 +30,8 @@ class ChainBuilder {
     }
     if (evidence.certificates.size() > kMaxCertificates) {
       checks_.Fail("SNP_CERTIFICATE_FORM", "certificates are well formed",
-                   absl::StrCat(evidence.certificates.size(), " certificates in the evidence, at most ",
-                                kMaxCertificates));
+                   absl::StrCat(evidence.certificates.size(),
+                                " certificates in the evidence, at most ", kMaxCertificates));
     }
     for (size_t i = 0; i < endorsements.certificates.size(); ++i) {
       Add(endorsements.certificates[i], absl::StrCat("endorsement certificate ", i), false);
@@ -111,10 +111,11 @@ class ChainBuilder {
     }
     if (report_.version >= 3) {
       const Product cpuid = ProductOfCpuid(report_.cpuid_family, report_.cpuid_model);
-      const std::string cpu = absl::StrFormat("family 0x%02x model 0x%02x", report_.cpuid_family,
-                                              report_.cpuid_model);
+      const std::string cpu =
+          absl::StrFormat("family 0x%02x model 0x%02x", report_.cpuid_family, report_.cpuid_model);
       if (cpuid == v1::SNP_PRODUCT_UNSPECIFIED) {
-        checks_.Missing("SNP_PRODUCT", kWhat, absl::StrCat("the report's CPU, ", cpu, ", is not known"));
+        checks_.Missing("SNP_PRODUCT", kWhat,
+                        absl::StrCat("the report's CPU, ", cpu, ", is not known"));
         return;
       }
       if (cpuid != leaf_->product) {
@@ -159,8 +160,8 @@ class ChainBuilder {
   }
 
   void CheckRevoked(const Endorsements& endorsements) {
-    const bool waived = insecure_ ? !policy_.snp().require_insecure_crl()
-                                  : policy_.snp().allow_missing_crl();
+    const bool waived =
+        insecure_ ? !policy_.snp().require_insecure_crl() : policy_.snp().allow_missing_crl();
     CheckRevocation(endorsements, *root_, {&*intermediate_, &leaf_->certificate}, now_, waived,
                     &checks_);
   }
@@ -230,7 +231,8 @@ class ChainBuilder {
         continue;
       }
       if (absl::Status self = candidate.CheckSignedBy(candidate); !self.ok()) {
-        checks_.Fail("SNP_ROOT", kRootWhat, absl::StrCat(candidate.Describe(), ": ", self.message()));
+        checks_.Fail("SNP_ROOT", kRootWhat,
+                     absl::StrCat(candidate.Describe(), ": ", self.message()));
         return false;
       }
       root_ = candidate;
@@ -258,7 +260,8 @@ class ChainBuilder {
     amd_root_ = FindAmdRoot(digest);
     if (amd_root_ != nullptr) return true;
     const auto& pins = policy_.insecure_root_spki_sha256();
-    insecure_ = policy_.allow_insecure() && std::find(pins.begin(), pins.end(), digest) != pins.end();
+    insecure_ =
+        policy_.allow_insecure() && std::find(pins.begin(), pins.end(), digest) != pins.end();
     return insecure_;
   }
 
@@ -275,14 +278,13 @@ class ChainBuilder {
   void RefuseRoot(const Certificate& root) {
     const std::string digest = ToHex(root.SpkiSha256());
     if (root.SubjectCommonName().starts_with(kInsecureNamePrefix)) {
-      checks_.Fail("SNP_ROOT_INSECURE", kRootWhat,
-                   policy_.allow_insecure()
-                       ? absl::StrCat("the insecure root's key sha256:", digest,
-                                      " is not pinned in the policy")
-                       : "the evidence is a software stand-in's, which the policy does not allow",
-                   policy_.allow_insecure()
-                       ? "for a trial, add it to insecure_root_spki_sha256"
-                       : "");
+      checks_.Fail(
+          "SNP_ROOT_INSECURE", kRootWhat,
+          policy_.allow_insecure()
+              ? absl::StrCat("the insecure root's key sha256:", digest,
+                             " is not pinned in the policy")
+              : "the evidence is a software stand-in's, which the policy does not allow",
+          policy_.allow_insecure() ? "for a trial, add it to insecure_root_spki_sha256" : "");
       return;
     }
     checks_.Fail("SNP_ROOT", kRootWhat,

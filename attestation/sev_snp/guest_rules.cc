@@ -73,9 +73,10 @@ void CheckStrictBits(const Report& report, const v1::SnpPolicy& policy, CheckLis
   for (const auto& rule : rules) {
     if (!rule.required) continue;
     const bool set = report.Has(rule.bit);
-    checks->Require(set, rule.id, rule.what,
-                    set ? "" : absl::StrCat("bit ", static_cast<int>(rule.bit),
-                                            " of the guest's policy is clear"));
+    checks->Require(
+        set, rule.id, rule.what,
+        set ? ""
+            : absl::StrCat("bit ", static_cast<int>(rule.bit), " of the guest's policy is clear"));
   }
 }
 
@@ -153,11 +154,11 @@ void CheckMeasurement(const Report& report, const v1::SnpPolicy& policy, CheckLi
     checks->Pass("SNP_MEASUREMENT", kWhat, measurement.name());
     return;
   }
-  checks->Fail("SNP_MEASUREMENT", kWhat,
-               absl::StrCat("measurement ", hex, " is none of the policy's ",
-                            policy.measurements_size()),
-               "the peer runs another program or version; list it in snp.measurements if you "
-               "trust it");
+  checks->Fail(
+      "SNP_MEASUREMENT", kWhat,
+      absl::StrCat("measurement ", hex, " is none of the policy's ", policy.measurements_size()),
+      "the peer runs another program or version; list it in snp.measurements if you "
+      "trust it");
 }
 
 void CheckVmpl(const Report& report, const v1::SnpPolicy& policy, CheckList* checks) {
@@ -199,10 +200,9 @@ void CheckGuestPolicy(const Report& report, const v1::SnpPolicy& policy, CheckLi
 void CheckIdentity(const Report& report, const v1::SnpPolicy& policy, CheckList* checks) {
   CheckMeasurement(report, policy, checks);
   CheckVmpl(report, policy, checks);
-  checks->Require(report.guest_svn >= policy.min_guest_svn(), "SNP_GUEST_SVN",
-                  "the guest's SVN is high enough",
-                  absl::StrCat("guest SVN ", report.guest_svn, ", policy wants >= ",
-                               policy.min_guest_svn()));
+  checks->Require(
+      report.guest_svn >= policy.min_guest_svn(), "SNP_GUEST_SVN", "the guest's SVN is high enough",
+      absl::StrCat("guest SVN ", report.guest_svn, ", policy wants >= ", policy.min_guest_svn()));
   CheckListed(report.family_id, policy.family_ids(), "SNP_FAMILY_ID", "family id", checks);
   CheckListed(report.image_id, policy.image_ids(), "SNP_IMAGE_ID", "image id", checks);
   CheckListed(report.host_data, policy.host_data(), "SNP_HOST_DATA", "host data", checks);

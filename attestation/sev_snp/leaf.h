@@ -27,8 +27,8 @@ inline constexpr char kOidCspId[] = "1.3.6.1.4.1.3704.1.5";
 
 struct Leaf {
   Certificate certificate;
-  SigningKey kind = SigningKey::kNone;  // kVcek: has an HWID; kVlek: has a CSP_ID
-  std::string product_name = {};        // "Milan-B0"
+  SigningKey kind = SigningKey::kNone;            // kVcek: has an HWID; kVlek: has a CSP_ID
+  std::string product_name = {};                  // "Milan-B0"
   Product product = v1::SNP_PRODUCT_UNSPECIFIED;  // also when the name is unknown
   Tcb tcb = {};
   std::string hwid = {};    // VCEK: 64 bytes, Turin 8

@@ -23,9 +23,9 @@ bool IsZero(absl::Span<const uint8_t> bytes) {
 
 void CheckSigningKey(const Report& report, const Leaf& leaf, const v1::SnpPolicy& policy,
                      CheckList* checks) {
-  checks->Require(!report.mask_chip_key, "SNP_MASK_CHIP_KEY", "the firmware signs reports",
-                  report.mask_chip_key ? "MASK_CHIP_KEY is set: such a report carries no signature"
-                                       : "");
+  checks->Require(
+      !report.mask_chip_key, "SNP_MASK_CHIP_KEY", "the firmware signs reports",
+      report.mask_chip_key ? "MASK_CHIP_KEY is set: such a report carries no signature" : "");
   const bool vlek = leaf.kind == SigningKey::kVlek;
   const bool matches = report.signing_key == static_cast<uint8_t>(leaf.kind);
   checks->Require(matches, "SNP_SIGNING_KEY", "the certificate is of the kind that signed",
@@ -34,15 +34,13 @@ void CheckSigningKey(const Report& report, const Leaf& leaf, const v1::SnpPolicy
                                          " (0 VCEK, 1 VLEK, 7 none), the certificate is a ",
                                          vlek ? "VLEK" : "VCEK"));
   if (!vlek) return;
-  if (!checks->Require(policy.allow_vlek(), "SNP_VLEK", "the policy takes loaded keys",
-                       policy.allow_vlek()
-                           ? ""
-                           : "a VLEK signed the report, the policy takes VCEKs alone",
-                       "set snp.allow_vlek where the cloud hides its chips on purpose")) {
+  if (!checks->Require(
+          policy.allow_vlek(), "SNP_VLEK", "the policy takes loaded keys",
+          policy.allow_vlek() ? "" : "a VLEK signed the report, the policy takes VCEKs alone",
+          "set snp.allow_vlek where the cloud hides its chips on purpose")) {
     return;
   }
-  const bool listed =
-      policy.vlek_csp_ids().empty() || Contains(policy.vlek_csp_ids(), leaf.csp_id);
+  const bool listed = policy.vlek_csp_ids().empty() || Contains(policy.vlek_csp_ids(), leaf.csp_id);
   checks->Require(listed, "SNP_CSP", "the policy takes this provider",
                   absl::StrCat("the provider is \"", absl::CHexEscape(leaf.csp_id), "\"",
                                listed ? "" : ", which snp.vlek_csp_ids does not list"));
@@ -67,13 +65,13 @@ void CheckChipId(const Report& report, const Leaf& leaf, const v1::SnpPolicy& po
   }
   std::string wanted = leaf.hwid;
   wanted.resize(report.chip_id.size(), '\0');
-  const bool same = std::equal(report.chip_id.begin(), report.chip_id.end(),
-                               crypto::AsBytes(wanted).begin());
-  checks->Require(same, "SNP_CHIP_ID", kWhat,
-                  same ? ""
-                       : absl::StrCat("CHIP_ID is ", ToHex(report.chip_id),
-                                      ", the certificate's HWID ",
-                                      ToHex(crypto::AsBytes(leaf.hwid))));
+  const bool same =
+      std::equal(report.chip_id.begin(), report.chip_id.end(), crypto::AsBytes(wanted).begin());
+  checks->Require(
+      same, "SNP_CHIP_ID", kWhat,
+      same ? ""
+           : absl::StrCat("CHIP_ID is ", ToHex(report.chip_id), ", the certificate's HWID ",
+                          ToHex(crypto::AsBytes(leaf.hwid))));
 }
 
 void CheckAllowlist(const Report& report, const Leaf& leaf, const v1::SnpPolicy& policy,

@@ -79,10 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
              "SNP_AES_256_XTS", [](TestWorld* w) { SetBit(w, sev_snp::kMemAes256Xts); }},
         Rule{"Rapl", [](TestWorld* w) { w->snp().set_require_rapl_disabled(true); }, "SNP_RAPL",
              [](TestWorld* w) { SetBit(w, sev_snp::kRaplDis); }},
-        Rule{"CiphertextHiding",
-             [](TestWorld* w) { w->snp().set_require_ciphertext_hiding(true); },
-             "SNP_CIPHERTEXT_HIDING",
-             [](TestWorld* w) { SetBit(w, sev_snp::kCiphertextHiding); }},
+        Rule{"CiphertextHiding", [](TestWorld* w) { w->snp().set_require_ciphertext_hiding(true); },
+             "SNP_CIPHERTEXT_HIDING", [](TestWorld* w) { SetBit(w, sev_snp::kCiphertextHiding); }},
         Rule{"PageSwap", [](TestWorld* w) { w->snp().set_require_page_swap_disabled(true); },
              "SNP_PAGE_SWAP", [](TestWorld* w) { SetBit(w, sev_snp::kPageSwapDisable); }}),
     [](const auto& info) { return info.param.name; });
@@ -90,28 +88,31 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Identity, SnpRule,
     testing::Values(
-        Rule{"Measurement", [](TestWorld* w) { w->report.measurement[47] ^= 1; },
-             "SNP_MEASUREMENT",
+        Rule{"Measurement", [](TestWorld* w) { w->report.measurement[47] ^= 1; }, "SNP_MEASUREMENT",
              [](TestWorld* w) {
                w->snp().clear_measurements();
                w->snp().set_any_measurement(true);
              }},
         Rule{"Vmpl", [](TestWorld* w) { w->report.vmpl = 1; }, "SNP_VMPL",
              [](TestWorld* w) { w->snp().set_max_vmpl(1); }},
-        Rule{"VmplOutOfRange", [](TestWorld* w) { w->report.vmpl = 4; w->snp().set_max_vmpl(3); },
+        Rule{"VmplOutOfRange",
+             [](TestWorld* w) {
+               w->report.vmpl = 4;
+               w->snp().set_max_vmpl(3);
+             },
              "SNP_VMPL", nullptr},
         Rule{"HostRequested", [](TestWorld* w) { w->report.vmpl = sev_snp::kHostRequestedVmpl; },
              "SNP_VMPL", [](TestWorld* w) { w->snp().set_allow_host_requested(true); }},
         Rule{"GuestSvn", [](TestWorld* w) { w->snp().set_min_guest_svn(2); }, "SNP_GUEST_SVN",
              [](TestWorld* w) { w->report.guest_svn = 2; }},
-        Rule{"FamilyId",
-             [](TestWorld* w) { w->snp().add_family_ids("01" + std::string(30, '0')); },
+        Rule{"FamilyId", [](TestWorld* w) { w->snp().add_family_ids("01" + std::string(30, '0')); },
              "SNP_FAMILY_ID", [](TestWorld* w) { w->report.family_id[0] = 1; }},
         Rule{"ImageId", [](TestWorld* w) { w->snp().add_image_ids("01" + std::string(30, '0')); },
              "SNP_IMAGE_ID", [](TestWorld* w) { w->report.image_id[0] = 1; }},
         Rule{"HostData", [](TestWorld* w) { w->snp().add_host_data(std::string(62, '0') + "FF"); },
              "SNP_HOST_DATA", [](TestWorld* w) { w->report.host_data[31] = 0xFF; }},
-        Rule{"IdKey", [](TestWorld* w) { w->snp().add_id_key_digests("02" + std::string(94, '0')); },
+        Rule{"IdKey",
+             [](TestWorld* w) { w->snp().add_id_key_digests("02" + std::string(94, '0')); },
              "SNP_ID_KEY", [](TestWorld* w) { w->report.id_key_digest[0] = 2; }},
         Rule{"AuthorKey",
              [](TestWorld* w) { w->snp().add_author_key_digests("02" + std::string(94, '0')); },
@@ -122,8 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
              }},
         Rule{"AuthorKeyWithoutItsBit", [](TestWorld* w) { w->report.author_key_digest[0] = 2; },
              "SNP_AUTHOR_KEY_FORM", [](TestWorld* w) { w->report.author_key_enabled = true; }},
-        Rule{"UnlistedMachine", [](TestWorld* w) { w->snp().set_chip_ids(0, std::string(128, '1')); },
-             "SNP_PLATFORM",
+        Rule{"UnlistedMachine",
+             [](TestWorld* w) { w->snp().set_chip_ids(0, std::string(128, '1')); }, "SNP_PLATFORM",
              [](TestWorld* w) {
                w->snp().clear_chip_ids();
                w->snp().set_any_platform(true);
@@ -173,15 +174,14 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"LaunchBelowFloor",
              [](TestWorld* w) { w->report.launch_tcb = w->Raw(With(w, &sev_snp::Tcb::snp, -1)); },
              "SNP_TCB_LAUNCH_FLOOR", AnyTcb},
-        Rule{"CertificateOfANewerTcb",
-             [](TestWorld* w) { w->leaf_spec.tcb.microcode += 1; }, "SNP_TCB_CERTIFICATE", nullptr},
+        Rule{"CertificateOfANewerTcb", [](TestWorld* w) { w->leaf_spec.tcb.microcode += 1; },
+             "SNP_TCB_CERTIFICATE", nullptr},
         Rule{"CertificateOfAnOlderTcb", [](TestWorld* w) { w->leaf_spec.tcb.snp -= 1; },
              "SNP_TCB_CERTIFICATE", nullptr},
-        Rule{"ReportedAboveCommitted",
-             [](TestWorld* w) {
-               w->report.committed_tcb = w->Raw(With(w, &sev_snp::Tcb::snp, -1));
-             },
-             "SNP_TCB_COMMITTED", nullptr},
+        Rule{
+            "ReportedAboveCommitted",
+            [](TestWorld* w) { w->report.committed_tcb = w->Raw(With(w, &sev_snp::Tcb::snp, -1)); },
+            "SNP_TCB_COMMITTED", nullptr},
         Rule{"CommittedAboveCurrent",
              [](TestWorld* w) {
                w->report.committed_tcb = w->Raw(With(w, &sev_snp::Tcb::snp, 1));
@@ -209,8 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
                w->snp().mutable_min_firmware()->set_minor(55);
                w->snp().mutable_min_firmware()->set_build(30);
              },
-             "SNP_FIRMWARE",
-             [](TestWorld* w) { w->snp().mutable_min_firmware()->set_build(29); }},
+             "SNP_FIRMWARE", [](TestWorld* w) { w->snp().mutable_min_firmware()->set_build(29); }},
         Rule{"NoMitigationsBeforeVersion5",
              [](TestWorld* w) { w->snp().set_required_launch_mitigations(1); }, "SNP_MITIGATIONS",
              [](TestWorld* w) {
@@ -239,26 +238,26 @@ TEST(SnpShortfall, NamesComponentAndDistance) {
   TestWorld world;
   MoveTcb(&world, &sev_snp::Tcb::microcode, 0x73 - 0xD1);
   const Appraisal appraisal = world.Appraise();
-  EXPECT_EQ(appraisal.ToStatus(),
-            absl::PermissionDeniedError(
-                "microcode SVN 0x73, policy wants >= 0xd1 [SNP_TCB_FLOOR]"));
+  EXPECT_EQ(appraisal.ToStatus(), absl::PermissionDeniedError(
+                                      "microcode SVN 0x73, policy wants >= 0xd1 [SNP_TCB_FLOOR]"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     PlatformInfo, SnpRule,
-    testing::Values(
-        Rule{"AliasCheckIncomplete", [](TestWorld* w) { w->report.platform_info = 0; },
-             "SNP_ALIAS_CHECK",
-             [](TestWorld* w) { w->snp().set_allow_incomplete_alias_check(true); }},
-        Rule{"RequiredBitClear",
-             [](TestWorld* w) { w->snp().add_required_platform_info(v1::ECC_EN); },
-             "SNP_PLATFORM_INFO", [](TestWorld* w) { w->report.platform_info |= 1u << 2; }},
-        Rule{"ForbiddenBitSet",
-             [](TestWorld* w) {
-               w->snp().add_forbidden_platform_info(v1::SMT_EN);
-               w->report.platform_info |= 1;
-             },
-             "SNP_PLATFORM_INFO", [](TestWorld* w) { w->report.platform_info &= ~uint64_t{1}; }}),
+    testing::Values(Rule{"AliasCheckIncomplete", [](TestWorld* w) { w->report.platform_info = 0; },
+                         "SNP_ALIAS_CHECK",
+                         [](TestWorld* w) { w->snp().set_allow_incomplete_alias_check(true); }},
+                    Rule{"RequiredBitClear",
+                         [](TestWorld* w) { w->snp().add_required_platform_info(v1::ECC_EN); },
+                         "SNP_PLATFORM_INFO",
+                         [](TestWorld* w) { w->report.platform_info |= 1u << 2; }},
+                    Rule{"ForbiddenBitSet",
+                         [](TestWorld* w) {
+                           w->snp().add_forbidden_platform_info(v1::SMT_EN);
+                           w->report.platform_info |= 1;
+                         },
+                         "SNP_PLATFORM_INFO",
+                         [](TestWorld* w) { w->report.platform_info &= ~uint64_t{1}; }}),
     [](const auto& info) { return info.param.name; });
 
 // Mistakes 42, 47 and 48: the bytes after the signature, and r and s.
@@ -320,9 +319,9 @@ TEST(UnknownBits, WarnAndDoNotRefuse) {
   const struct {
     size_t at;
     const char* check;
-  } places[] = {{0x0B, "SNP_POLICY_UNKNOWN"},   {0x47, "SNP_PLATFORM_UNKNOWN"},
-                {0x4C, "SNP_REPORT_UNKNOWN"},   {0x195, "SNP_REPORT_UNKNOWN"},
-                {0x29F, "SNP_REPORT_UNKNOWN"},  {0x1F2, "SNP_TCB_RESERVED"},
+  } places[] = {{0x0B, "SNP_POLICY_UNKNOWN"},  {0x47, "SNP_PLATFORM_UNKNOWN"},
+                {0x4C, "SNP_REPORT_UNKNOWN"},  {0x195, "SNP_REPORT_UNKNOWN"},
+                {0x29F, "SNP_REPORT_UNKNOWN"}, {0x1F2, "SNP_TCB_RESERVED"},
                 {0x1EB, "SNP_REPORT_UNKNOWN"}};
   for (const auto& place : places) {
     TestWorld world;

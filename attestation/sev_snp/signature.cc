@@ -38,8 +38,8 @@ absl::StatusOr<BignumPtr> ReadScalar(std::string_view part, const char* name) {
   if (part.substr(kScalarSize).find_first_not_of('\0') != std::string_view::npos) {
     return absl::UnauthenticatedError(absl::StrCat("signature's ", name, " is over 48 bytes"));
   }
-  BignumPtr scalar(BN_lebin2bn(reinterpret_cast<const unsigned char*>(part.data()), kScalarSize,
-                               nullptr));
+  BignumPtr scalar(
+      BN_lebin2bn(reinterpret_cast<const unsigned char*>(part.data()), kScalarSize, nullptr));
   if (scalar == nullptr) return absl::ResourceExhaustedError("out of memory for the signature");
   std::unique_ptr<EC_GROUP, OpensslDelete<EC_GROUP_free>> group(
       EC_GROUP_new_by_curve_name(NID_secp384r1));
@@ -64,8 +64,7 @@ absl::Status CheckReportSignature(std::string_view report, EVP_PKEY* key) {
       ReadScalar(report.substr(kSignedSize + kSignaturePartSize, kSignaturePartSize), "s");
   if (!s.ok()) return s.status();
   SignaturePtr signature(ECDSA_SIG_new());
-  if (signature == nullptr ||
-      ECDSA_SIG_set0(signature.get(), r->release(), s->release()) != 1) {
+  if (signature == nullptr || ECDSA_SIG_set0(signature.get(), r->release(), s->release()) != 1) {
     return absl::ResourceExhaustedError("out of memory for the signature");
   }
   unsigned char* der = nullptr;
@@ -94,10 +93,9 @@ absl::Status SignReport(EVP_PKEY* key, std::string* report) {
   DigestContext context(EVP_MD_CTX_new());
   size_t size = 0;
   std::vector<unsigned char> der;
-  const bool sized =
-      context != nullptr &&
-      EVP_DigestSignInit(context.get(), nullptr, EVP_sha384(), nullptr, key) == 1 &&
-      EVP_DigestSign(context.get(), nullptr, &size, bytes, kSignedSize) == 1;
+  const bool sized = context != nullptr &&
+                     EVP_DigestSignInit(context.get(), nullptr, EVP_sha384(), nullptr, key) == 1 &&
+                     EVP_DigestSign(context.get(), nullptr, &size, bytes, kSignedSize) == 1;
   if (sized) der.resize(size);
   if (!sized || EVP_DigestSign(context.get(), der.data(), &size, bytes, kSignedSize) != 1) {
     ERR_clear_error();

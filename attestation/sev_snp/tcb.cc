@@ -33,8 +33,8 @@ std::optional<std::string> FirstWhere(const Tcb& a, const Tcb& b, std::string_vi
 
 Tcb DecodeTcb(const RawTcb& raw, Product product) {
   if (product == v1::TURIN) {
-    return {.fmc = raw[0], .boot_loader = raw[1], .tee = raw[2], .snp = raw[3],
-            .microcode = raw[7]};
+    return {
+        .fmc = raw[0], .boot_loader = raw[1], .tee = raw[2], .snp = raw[3], .microcode = raw[7]};
   }
   return {.boot_loader = raw[0], .tee = raw[1], .snp = raw[6], .microcode = raw[7]};
 }

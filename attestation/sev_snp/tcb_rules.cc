@@ -30,8 +30,7 @@ void CheckRelations(const Tcbs& tcb, const Leaf& leaf, CheckList* checks) {
               "the TCB has not fallen since launch", "", checks);
 }
 
-void CheckFloor(const Tcbs& tcb, const Leaf& leaf, const v1::SnpPolicy& policy,
-                CheckList* checks) {
+void CheckFloor(const Tcbs& tcb, const Leaf& leaf, const v1::SnpPolicy& policy, CheckList* checks) {
   constexpr std::string_view kWhat = "the TCB meets the policy's floor";
   constexpr std::string_view kLaunchWhat = "the TCB at launch met the policy's floor";
   if (policy.any_tcb()) {
@@ -47,8 +46,8 @@ void CheckFloor(const Tcbs& tcb, const Leaf& leaf, const v1::SnpPolicy& policy,
                    .microcode = static_cast<uint8_t>(floor.microcode())};
     RequireNone(Shortfall(tcb.reported, want, "policy wants >="), "SNP_TCB_FLOOR", kWhat,
                 "the machine's owner has to update its firmware", checks);
-    RequireNone(Shortfall(tcb.launch, want, "policy wants >="), "SNP_TCB_LAUNCH_FLOOR",
-                kLaunchWhat, "restart the guest on the updated firmware", checks);
+    RequireNone(Shortfall(tcb.launch, want, "policy wants >="), "SNP_TCB_LAUNCH_FLOOR", kLaunchWhat,
+                "restart the guest on the updated firmware", checks);
     return;
   }
   checks->Fail("SNP_TCB_FLOOR", kWhat,
@@ -59,8 +58,8 @@ void CheckFloor(const Tcbs& tcb, const Leaf& leaf, const v1::SnpPolicy& policy,
 
 void CheckFirmware(const Report& report, const v1::SnpPolicy& policy, CheckList* checks) {
   constexpr std::string_view kProvisional = "the running firmware is committed";
-  const bool same = report.current == report.committed &&
-                    report.current_tcb == report.committed_tcb;
+  const bool same =
+      report.current == report.committed && report.current_tcb == report.committed_tcb;
   if (policy.allow_provisional_firmware()) {
     checks->Skip("SNP_PROVISIONAL", kProvisional, "the policy takes uncommitted firmware");
   } else {
@@ -85,8 +84,8 @@ void CheckFirmware(const Report& report, const v1::SnpPolicy& policy, CheckList*
                              .minor = static_cast<uint8_t>(policy.min_firmware().minor()),
                              .build = static_cast<uint8_t>(policy.min_firmware().build())};
   checks->Require(report.committed >= want, "SNP_FIRMWARE", "the firmware is recent enough",
-                  absl::StrCat("committed ", report.committed.ToString(), ", policy wants >= ",
-                               want.ToString()));
+                  absl::StrCat("committed ", report.committed.ToString(),
+                               ", policy wants >= ", want.ToString()));
 }
 
 void CheckMitigations(const Report& report, const v1::SnpPolicy& policy, CheckList* checks) {
@@ -100,12 +99,12 @@ void CheckMitigations(const Report& report, const v1::SnpPolicy& policy, CheckLi
   for (const auto& vector : vectors) {
     if (vector.want == 0) continue;
     const uint64_t absent = vector.want & ~vector.have;
-    checks->Require(absent == 0, "SNP_MITIGATIONS", "required mitigations are in place",
-                    absent == 0 ? ""
-                                : absl::StrFormat("%s mitigations lack 0x%x%s", vector.name, absent,
-                                                  report.version < 5
-                                                      ? ": reports before version 5 tell none"
-                                                      : ""));
+    checks->Require(
+        absent == 0, "SNP_MITIGATIONS", "required mitigations are in place",
+        absent == 0
+            ? ""
+            : absl::StrFormat("%s mitigations lack 0x%x%s", vector.name, absent,
+                              report.version < 5 ? ": reports before version 5 tell none" : ""));
   }
 }
 
@@ -118,8 +117,8 @@ void CheckTcb(const Report& report, const Leaf& leaf, const v1::SnpPolicy& polic
                  .current = DecodeTcb(report.current_tcb, leaf.product),
                  .launch = DecodeTcb(report.launch_tcb, leaf.product)};
   checks->appraisal().claims["reported_tcb"] = Describe(tcb.reported, leaf.product);
-  for (const RawTcb* raw : {&report.reported_tcb, &report.committed_tcb, &report.current_tcb,
-                            &report.launch_tcb}) {
+  for (const RawTcb* raw :
+       {&report.reported_tcb, &report.committed_tcb, &report.current_tcb, &report.launch_tcb}) {
     if (!HasReservedTcbBits(*raw, leaf.product)) continue;
     checks->Warn("SNP_TCB_RESERVED", "TCB versions have known components alone",
                  "a reserved component of a TCB version is not zero");

@@ -33,10 +33,10 @@ inline bool HaveVectorsForTest() {
 }  // namespace caravan::attestation
 
 // First statement of a test that needs the vectors.
-#define CARAVAN_REQUIRE_VECTORS()                                   \
-  if (!::caravan::attestation::HaveVectorsForTest()) {              \
-    GTEST_SKIP() << "CARAVAN_VECTORS names no folder with snp/";    \
-  }                                                                 \
+#define CARAVAN_REQUIRE_VECTORS()                                \
+  if (!::caravan::attestation::HaveVectorsForTest()) {           \
+    GTEST_SKIP() << "CARAVAN_VECTORS names no folder with snp/"; \
+  }                                                              \
   static_assert(true)
 
 #endif  // CARAVAN_ATTESTATION_SEV_SNP_TEST_VECTORS_H_

@@ -29,12 +29,17 @@ class TestWorld {
     const std::string line(sev_snp::AmdName(product));
     leaf_spec.product_name = product == v1::MILAN ? "Milan-B0" : line;
     leaf_spec.product = product;
-    leaf_spec.tcb = {.fmc = uint8_t(turin ? 1 : 0), .boot_loader = 4, .tee = 1, .snp = 24,
-                     .microcode = 0xD1};
+    leaf_spec.tcb = {
+        .fmc = uint8_t(turin ? 1 : 0), .boot_loader = 4, .tee = 1, .snp = 24, .microcode = 0xD1};
     leaf_spec.hwid = std::string(turin ? 8 : 64, '\x5A');
-    ark = {.common_name = "insecure ARK-" + line, .issuer_name = "insecure ARK-" + line,
-           .subject_key = ark_key.get(), .issuer_key = ark_key.get(), .serial = 1,
-           .not_before = now - absl::Hours(24), .not_after = now + absl::Hours(24), .is_ca = true};
+    ark = {.common_name = "insecure ARK-" + line,
+           .issuer_name = "insecure ARK-" + line,
+           .subject_key = ark_key.get(),
+           .issuer_key = ark_key.get(),
+           .serial = 1,
+           .not_before = now - absl::Hours(24),
+           .not_after = now + absl::Hours(24),
+           .is_ca = true};
     ask = ark;
     ask.common_name = "insecure SEV-" + line;
     ask.subject_key = ask_key.get();
@@ -47,8 +52,10 @@ class TestWorld {
     leaf.subject_key = leaf_key.get();
     leaf.issuer_key = ask_key.get();
     leaf.serial = 3;
-    crl = {.issuer_name = ark.common_name, .issuer_key = ark_key.get(),
-           .this_update = now - absl::Hours(1), .next_update = now + absl::Hours(1)};
+    crl = {.issuer_name = ark.common_name,
+           .issuer_key = ark_key.get(),
+           .this_update = now - absl::Hours(1),
+           .next_update = now + absl::Hours(1)};
     MakeReport();
     MakePolicy();
   }

@@ -34,33 +34,49 @@ constexpr char kBase[] =
 
 const std::vector<Vector>& Vectors() {
   static const auto* vectors = new std::vector<Vector>{
-      {"GoSevGuestMilanV2Debug", "snp/go-sev-guest/attestation.bin",
+      {"GoSevGuestMilanV2Debug",
+       "snp/go-sev-guest/attestation.bin",
        {"snp/go-sev-guest/vcek.testcer", "snp/roots/ask_ark_milan.pem"},
        "2024-06-01T00:00:00Z",
        {"allow_debug: true", "allow_incomplete_alias_check: true"},
-       "sev-snp milan", Verdict::kAffirming},
-      {"VirteeMilanV2", "snp/virtee-sev/report_milan.hex",
+       "sev-snp milan",
+       Verdict::kAffirming},
+      {"VirteeMilanV2",
+       "snp/virtee-sev/report_milan.hex",
        {"snp/virtee-sev/vcek_milan.der", "snp/roots/milan_ask_ark_asvk.pem"},
        "2024-06-01T00:00:00Z",
        {"allow_incomplete_alias_check: true"},
-       "sev-snp milan", Verdict::kAffirming},
-      {"TrusteeMilanV2CurrentAboveReported", "snp/trustee/test-report.bin",
+       "sev-snp milan",
+       Verdict::kAffirming},
+      {"TrusteeMilanV2CurrentAboveReported",
+       "snp/trustee/test-report.bin",
        {"snp/trustee/test-vcek.der", "snp/roots/milan_ask_ark_asvk.pem"},
        "2024-06-01T00:00:00Z",
        {"allow_incomplete_alias_check: true", "allow_provisional_firmware: true"},
-       "sev-snp milan", Verdict::kAffirming},
-      {"TrusteeMilanV3Vlek", "snp/trustee/test-vlek-report.bin",
+       "sev-snp milan",
+       Verdict::kAffirming},
+      {"TrusteeMilanV3Vlek",
+       "snp/trustee/test-vlek-report.bin",
        {"snp/trustee/test-vlek.der", "snp/roots/milan_ask_ark_asvk.pem"},
        "2025-06-01T00:00:00Z",
        {"allow_vlek: true", "max_vmpl: 1", "allow_provisional_firmware: true"},
-       "sev-snp milan", Verdict::kAffirming},
-      {"MicrosoftGenoaV3", "snp/ms-tee-av/genoa_attestation_report.bin",
+       "sev-snp milan",
+       Verdict::kAffirming},
+      {"MicrosoftGenoaV3",
+       "snp/ms-tee-av/genoa_attestation_report.bin",
        {"snp/ms-tee-av/genoa_vcek.pem", "snp/roots/ask_ark_genoa.pem"},
-       "2026-06-01T00:00:00Z", {}, "sev-snp genoa", Verdict::kAffirming},
+       "2026-06-01T00:00:00Z",
+       {},
+       "sev-snp genoa",
+       Verdict::kAffirming},
       // PLATFORM_INFO bit 6 is set and has no published meaning: a warning, not a refusal.
-      {"MicrosoftTurinV5", "snp/ms-tee-av/turin_attestation_report.bin",
+      {"MicrosoftTurinV5",
+       "snp/ms-tee-av/turin_attestation_report.bin",
        {"snp/ms-tee-av/turin_vcek.pem", "snp/roots/ask_ark_turin_vcek.pem"},
-       "2026-06-01T00:00:00Z", {}, "sev-snp turin", Verdict::kWarning},
+       "2026-06-01T00:00:00Z",
+       {},
+       "sev-snp turin",
+       Verdict::kWarning},
   };
   return *vectors;
 }
@@ -158,15 +174,14 @@ TEST_P(RealReport, CouldNotBeVerifiedWithoutItsCertificate) {
   EXPECT_EQ(appraisal.verdict, Verdict::kNone) << Failures(appraisal);
   ASSERT_NE(appraisal.Decisive(), nullptr);
   EXPECT_EQ(appraisal.Decisive()->id, "SNP_CERTIFICATE");
-  EXPECT_NE(appraisal.Decisive()->hint.find("https://kdsintf.amd.com/vcek/v1/"),
-            std::string::npos);
+  EXPECT_NE(appraisal.Decisive()->hint.find("https://kdsintf.amd.com/vcek/v1/"), std::string::npos);
 }
 
 TEST_P(RealReport, IsRefusedAfterItsCertificateHasExpired) {
   CARAVAN_REQUIRE_VECTORS();
   ASSERT_NO_FATAL_FAILURE(Load());
-  const Appraisal appraisal = Verify(evidence_, endorsements_, MakePolicy(allowed_), expected_,
-                                     At("2040-01-01T00:00:00Z"));
+  const Appraisal appraisal =
+      Verify(evidence_, endorsements_, MakePolicy(allowed_), expected_, At("2040-01-01T00:00:00Z"));
   EXPECT_EQ(appraisal.verdict, Verdict::kContraindicated);
   ASSERT_NE(appraisal.Decisive(), nullptr);
   EXPECT_EQ(appraisal.Decisive()->id, "SNP_CHAIN_VALIDITY");
@@ -184,8 +199,8 @@ TEST_P(RealReport, IsRefusedWithAnyByteFlipped) {
     evidence_.items[0].report[at] ^= static_cast<char>(1 << (at % 8));
     const Appraisal appraisal = Appraise(allowed_);
     EXPECT_FALSE(appraisal.accepted()) << "byte " << at << Failures(appraisal);
-    const bool proven = std::any_of(
-        appraisal.checks.begin(), appraisal.checks.end(), [at](const Check& check) {
+    const bool proven =
+        std::any_of(appraisal.checks.begin(), appraisal.checks.end(), [at](const Check& check) {
           const bool by_form = check.id == "SNP_REPORT_FORM" || check.id == "SNP_TRAILER";
           return check.outcome == Outcome::kFailed && (check.id == "SNP_SIGNATURE" || by_form);
         });
@@ -218,15 +233,16 @@ TEST_P(WrongCertificate, IsNeverAccepted) {
     ASSERT_TRUE(certificate.has_value()) << path;
     ASSERT_TRUE(ParseEndorsements(*certificate, &endorsements).ok());
   }
-  const Policy policy = MakePolicy(absl::StrCat(
-      kBase, "allow_incomplete_alias_check: true allow_provisional_firmware: true "
-             "allow_vlek: true max_vmpl: 1"));
-  const Appraisal appraisal = VerifyStored(*evidence, endorsements, policy,
-                                           ReportDataExpectation::NotChecked(),
-                                           At("2025-06-01T00:00:00Z"));
+  const Policy policy =
+      MakePolicy(absl::StrCat(kBase,
+                              "allow_incomplete_alias_check: true allow_provisional_firmware: true "
+                              "allow_vlek: true max_vmpl: 1"));
+  const Appraisal appraisal =
+      VerifyStored(*evidence, endorsements, policy, ReportDataExpectation::NotChecked(),
+                   At("2025-06-01T00:00:00Z"));
   EXPECT_FALSE(appraisal.accepted());
-  const bool named = std::any_of(
-      appraisal.checks.begin(), appraisal.checks.end(), [](const Check& check) {
+  const bool named =
+      std::any_of(appraisal.checks.begin(), appraisal.checks.end(), [](const Check& check) {
         return check.id == GetParam().check && check.outcome == GetParam().outcome;
       });
   EXPECT_TRUE(named) << Failures(appraisal);
@@ -234,28 +250,42 @@ TEST_P(WrongCertificate, IsNeverAccepted) {
 
 INSTANTIATE_TEST_SUITE_P(
     Vectors, WrongCertificate,
-    testing::Values(
-        Mixed{"InvalidLegacyVcek", "snp/trustee/test-report.bin",
-              {"snp/trustee/test-vcek-invalid-legacy.der", "snp/roots/milan_ask_ark_asvk.pem"},
-              "SNP_SIGNATURE", Outcome::kFailed},
-        Mixed{"AnotherMachinesVcek", "snp/trustee/test-report.bin",
-              {"snp/virtee-sev/vcek_milan.der", "snp/roots/milan_ask_ark_asvk.pem"},
-              "SNP_CHIP_ID", Outcome::kFailed},
-        Mixed{"VlekForAVcekReport", "snp/trustee/test-report.bin",
-              {"snp/trustee/test-vlek.der", "snp/roots/milan_ask_ark_asvk.pem"},
-              "SNP_SIGNING_KEY", Outcome::kFailed},
-        Mixed{"VcekForAVlekReport", "snp/trustee/test-vlek-report.bin",
-              {"snp/trustee/test-vcek.der", "snp/roots/milan_ask_ark_asvk.pem"},
-              "SNP_SIGNING_KEY", Outcome::kFailed},
-        Mixed{"TurinVcekForAMilanReport", "snp/trustee/test-vlek-report.bin",
-              {"snp/virtee-sev/vcek_turin.der", "snp/roots/turin_ask_ark_asvk.pem"},
-              "SNP_PRODUCT", Outcome::kFailed},
-        Mixed{"VlekWithoutAsvk", "snp/trustee/test-vlek-report.bin",
-              {"snp/trustee/test-vlek.der", "snp/roots/ask_ark_milan.pem"},
-              "SNP_CHAIN", Outcome::kMissing},
-        Mixed{"GenoaChainForAMilanVcek", "snp/trustee/test-report.bin",
-              {"snp/trustee/test-vcek.der", "snp/roots/ask_ark_genoa.pem"},
-              "SNP_CHAIN", Outcome::kMissing}),
+    testing::Values(Mixed{"InvalidLegacyVcek",
+                          "snp/trustee/test-report.bin",
+                          {"snp/trustee/test-vcek-invalid-legacy.der",
+                           "snp/roots/milan_ask_ark_asvk.pem"},
+                          "SNP_SIGNATURE",
+                          Outcome::kFailed},
+                    Mixed{"AnotherMachinesVcek",
+                          "snp/trustee/test-report.bin",
+                          {"snp/virtee-sev/vcek_milan.der", "snp/roots/milan_ask_ark_asvk.pem"},
+                          "SNP_CHIP_ID",
+                          Outcome::kFailed},
+                    Mixed{"VlekForAVcekReport",
+                          "snp/trustee/test-report.bin",
+                          {"snp/trustee/test-vlek.der", "snp/roots/milan_ask_ark_asvk.pem"},
+                          "SNP_SIGNING_KEY",
+                          Outcome::kFailed},
+                    Mixed{"VcekForAVlekReport",
+                          "snp/trustee/test-vlek-report.bin",
+                          {"snp/trustee/test-vcek.der", "snp/roots/milan_ask_ark_asvk.pem"},
+                          "SNP_SIGNING_KEY",
+                          Outcome::kFailed},
+                    Mixed{"TurinVcekForAMilanReport",
+                          "snp/trustee/test-vlek-report.bin",
+                          {"snp/virtee-sev/vcek_turin.der", "snp/roots/turin_ask_ark_asvk.pem"},
+                          "SNP_PRODUCT",
+                          Outcome::kFailed},
+                    Mixed{"VlekWithoutAsvk",
+                          "snp/trustee/test-vlek-report.bin",
+                          {"snp/trustee/test-vlek.der", "snp/roots/ask_ark_milan.pem"},
+                          "SNP_CHAIN",
+                          Outcome::kMissing},
+                    Mixed{"GenoaChainForAMilanVcek",
+                          "snp/trustee/test-report.bin",
+                          {"snp/trustee/test-vcek.der", "snp/roots/ask_ark_genoa.pem"},
+                          "SNP_CHAIN",
+                          Outcome::kMissing}),
     [](const auto& info) { return info.param.name; });
 
 TEST(RealVlek, IsRefusedAfterItsYear) {
@@ -281,11 +311,11 @@ TEST(RealVlek, NamesItsProviderAndNoMachine) {
   for (const char* path : {"snp/trustee/test-vlek.der", "snp/roots/milan_ask_ark_asvk.pem"}) {
     ASSERT_TRUE(ParseEndorsements(*ReadVectorForTest(path), &endorsements).ok());
   }
-  const Policy policy = MakePolicy(absl::StrCat(
-      "any_measurement: true any_tcb: true allow_missing_crl: true allow_smt: true "
-      "allow_provisional_firmware: true allow_vlek: true max_vmpl: 1 "
-      "vlek_csp_ids: \"CN=cc-us-east-2.amazonaws.com\" chip_ids: \"",
-      std::string(128, 'a'), "\""));
+  const Policy policy = MakePolicy(
+      absl::StrCat("any_measurement: true any_tcb: true allow_missing_crl: true allow_smt: true "
+                   "allow_provisional_firmware: true allow_vlek: true max_vmpl: 1 "
+                   "vlek_csp_ids: \"CN=cc-us-east-2.amazonaws.com\" chip_ids: \"",
+                   std::string(128, 'a'), "\""));
   const Appraisal appraisal =
       VerifyStored(*DetectEvidence(*report), endorsements, policy,
                    ReportDataExpectation::NotChecked(), At("2025-06-01T00:00:00Z"));
