@@ -34,13 +34,13 @@ absl::StatusOr<std::string> BesideThisProgram(const std::string& relative) {
 }
 
 absl::Status Main(int argc, char** argv) {
-  absl::StatusOr<Settings> settings =
-      ParseSettings(argc, argv, {{"--engine", "secure"},
-                                 {"--op", "all_reduce"},
-                                 {"--algorithm", "auto"},
-                                 {"--suite", ""},
-                                 {"--chunk-log2", "17"},
-                                 {"--lanes", "1"}});
+  absl::StatusOr<Settings> settings = ParseSettings(argc, argv,
+                                                    {{"--engine", "secure"},
+                                                     {"--op", "all_reduce"},
+                                                     {"--algorithm", "auto"},
+                                                     {"--suite", ""},
+                                                     {"--chunk-log2", "17"},
+                                                     {"--lanes", "1"}});
   if (!settings.ok()) return settings.status();
   const std::string engine = settings->extra.at("--engine");
   std::vector<std::string> daemons;

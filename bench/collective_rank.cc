@@ -15,8 +15,8 @@ namespace {
 constexpr char kName[] = "collective-perf";
 
 template <typename T>
-absl::StatusOr<T> Lookup(const std::string& flag,
-                         const std::string& word, const std::map<std::string, T>& words) {
+absl::StatusOr<T> Lookup(const std::string& flag, const std::string& word,
+                         const std::map<std::string, T>& words) {
   const auto found = words.find(word);
   if (found != words.end()) return found->second;
   std::string all;
@@ -114,11 +114,10 @@ class CollectiveRank : public Rank {
         return comm.AllReduce(*side.input, count, options_.type, options_.redop,
                               options_.algorithm);
       case CollectiveKind::kAllGather:
-        return comm.AllGather(*side.input, *side.output, count, options_.type,
-                              options_.algorithm);
+        return comm.AllGather(*side.input, *side.output, count, options_.type, options_.algorithm);
       case CollectiveKind::kReduceScatter:
-        return comm.ReduceScatter(*side.input, *side.output, count, options_.type,
-                                  options_.redop, options_.algorithm);
+        return comm.ReduceScatter(*side.input, *side.output, count, options_.type, options_.redop,
+                                  options_.algorithm);
       case CollectiveKind::kBroadcast:
         return comm.Broadcast(*side.input, *side.output, count, options_.type, 0,
                               options_.algorithm);
@@ -194,13 +193,12 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
                                        {"max", ReduceOp::kMax},
                                        {"avg", ReduceOp::kAvg}});
   if (!redop.ok()) return redop.status();
-  const auto algorithm =
-      Lookup<Algorithm>("--algorithm", settings.extra.at("--algorithm"),
-                        {{"auto", Algorithm::kAuto},
-                         {"direct", Algorithm::kDirect},
-                         {"ring", Algorithm::kRing},
-                         {"ring-forward", Algorithm::kRingForward},
-                         {"chain-forward", Algorithm::kChainForward}});
+  const auto algorithm = Lookup<Algorithm>("--algorithm", settings.extra.at("--algorithm"),
+                                           {{"auto", Algorithm::kAuto},
+                                            {"direct", Algorithm::kDirect},
+                                            {"ring", Algorithm::kRing},
+                                            {"ring-forward", Algorithm::kRingForward},
+                                            {"chain-forward", Algorithm::kChainForward}});
   if (!algorithm.ok()) return algorithm.status();
   options.kind = *kind;
   options.type = *type;
@@ -217,8 +215,7 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
 }
 
 absl::StatusOr<std::unique_ptr<Rank>> MakeCollectiveRank(const Settings& settings,
-                                                         const CollectiveOptions& options,
-                                                         int rank,
+                                                         const CollectiveOptions& options, int rank,
                                                          const std::vector<NodePlace>& places) {
   std::vector<Side> sides;
   for (const NodePlace& place : places) {

@@ -36,8 +36,7 @@ struct NodePlace {
 
 // Connects to every place. Errors of Node::Connect and Communicator::Create.
 absl::StatusOr<std::unique_ptr<Rank>> MakeCollectiveRank(const Settings& settings,
-                                                         const CollectiveOptions& options,
-                                                         int rank,
+                                                         const CollectiveOptions& options, int rank,
                                                          const std::vector<NodePlace>& places);
 
 }  // namespace caravan::bench

@@ -77,9 +77,9 @@ absl::Status Cluster::WriteSharedFiles() {
   mkdir(Path("root").c_str(), 0700);
   const std::string key_path = Path(absl::StrCat("root/", attestation::kInsecureKeyFile));
   const int key_file = open(key_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const auto key = pem->key.Access(crypto::SecretAccess{});
-  const bool written = key_file >= 0 && write(key_file, key.data(), key.size()) ==
-                                            static_cast<ssize_t>(key.size());
+  const absl::Span<const uint8_t> key = pem->key.Expose();
+  const bool written =
+      key_file >= 0 && write(key_file, key.data(), key.size()) == static_cast<ssize_t>(key.size());
   if (key_file >= 0) close(key_file);
   if (!written) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", key_path));
   const crypto::Sha256Digest spki = root->SpkiSha256();
@@ -101,11 +101,12 @@ absl::Status Cluster::StartDaemon(const std::string& daemon, int node) {
   chmod(runtime_dir(node).c_str(), 0700);
   const std::string config = NodePath(node, "caravand.textproto");
   const absl::Status status = WriteFile(
-      config, absl::StrCat("node_name: \"node", node,
-                           "\"\ncontrol_address: \"127.0.0.1:0\"\ndata_address: \"127.0.0.1:0\"\n"
-                           "runtime_dir: \"", runtime_dir(node),
-                           "\"\nattester { insecure_software { root_directory: \"", Path("root"),
-                           "\" } }\npolicy_file: \"", Path("policy.textproto"), "\"\n"));
+      config,
+      absl::StrCat("node_name: \"node", node,
+                   "\"\ncontrol_address: \"127.0.0.1:0\"\ndata_address: \"127.0.0.1:0\"\n"
+                   "runtime_dir: \"",
+                   runtime_dir(node), "\"\nattester { insecure_software { root_directory: \"",
+                   Path("root"), "\" } }\npolicy_file: \"", Path("policy.textproto"), "\"\n"));
   if (!status.ok()) return status;
   const std::string ready = NodePath(node, "ready");
   const std::string log = NodePath(node, "log");
@@ -116,8 +117,8 @@ absl::Status Cluster::StartDaemon(const std::string& daemon, int node) {
     const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
-    execl(daemon.c_str(), daemon.c_str(), "--config", config.c_str(), "--ready-file",
-          ready.c_str(), nullptr);
+    execl(daemon.c_str(), daemon.c_str(), "--config", config.c_str(), "--ready-file", ready.c_str(),
+          nullptr);
     _exit(127);
   }
   daemons_.push_back(child);
@@ -141,8 +142,8 @@ absl::Status Cluster::WaitUntilReady(int node, absl::Time deadline) {
                                               ": ", LastLines(ReadAll(NodePath(node, "log")))));
     }
     if (absl::Now() > deadline) {
-      return absl::DeadlineExceededError(absl::StrCat("daemon ", node, " is not ready: ",
-                                                      LastLines(ReadAll(NodePath(node, "log")))));
+      return absl::DeadlineExceededError(absl::StrCat(
+          "daemon ", node, " is not ready: ", LastLines(ReadAll(NodePath(node, "log")))));
     }
     absl::SleepFor(absl::Milliseconds(20));
   }

@@ -19,8 +19,8 @@ namespace caravan::bench {
 
 class Cluster {
  public:
-  // Starts `size` daemons of the executable `daemon` and waits until all are ready. DeadlineExceeded
-  // or Internal, with the end of the daemon's log, when one is not.
+  // Starts `size` daemons of the executable `daemon` and waits until all are ready.
+  // DeadlineExceeded or Internal, with the end of the daemon's log, when one is not.
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(const std::string& daemon, int size,
                                                         absl::Duration timeout = absl::Seconds(30));
   ~Cluster();

@@ -30,8 +30,10 @@ TEST(Settings, ReadsSizesByFactorAndByStep) {
 
 TEST(Settings, NamesTheFlagThatIsWrong) {
   const std::vector<std::vector<std::string>> bad = {
-      {"-b", "many"}, {"-e", "9999999G"}, {"-f", "1"}, {"-n", "0"},  {"-d", "fp4"},
-      {"-o", "xor"},  {"-r", "1000"},     {"-q", "1"}, {"-b", "2M", "-e", "1M"}, {"-n"},
+      {"-b", "many"}, {"-e", "9999999G"}, {"-f", "1"},
+      {"-n", "0"},    {"-d", "fp4"},      {"-o", "xor"},
+      {"-r", "1000"}, {"-q", "1"},        {"-b", "2M", "-e", "1M"},
+      {"-n"},
   };
   for (const auto& words : bad) {
     const auto parsed = Parse(words);
@@ -105,12 +107,17 @@ TEST(Values, AreEncodedAsIeeeSays) {
 TEST(Values, ReductionsMatchByHand) {
   // Element 2 of ranks 0, 1, 2 holds 3, 6, 9.
   const float sum = 18, min = 3, max = 9, avg = 3;
-  EXPECT_EQ(CountWrongReduction("float", "sum", 3, 2, 1, reinterpret_cast<const uint8_t*>(&sum)), 0u);
-  EXPECT_EQ(CountWrongReduction("float", "min", 3, 2, 1, reinterpret_cast<const uint8_t*>(&min)), 0u);
-  EXPECT_EQ(CountWrongReduction("float", "max", 3, 2, 1, reinterpret_cast<const uint8_t*>(&max)), 0u);
-  EXPECT_EQ(CountWrongReduction("float", "avg", 3, 2, 1, reinterpret_cast<const uint8_t*>(&avg)), 0u);
+  EXPECT_EQ(CountWrongReduction("float", "sum", 3, 2, 1, reinterpret_cast<const uint8_t*>(&sum)),
+            0u);
+  EXPECT_EQ(CountWrongReduction("float", "min", 3, 2, 1, reinterpret_cast<const uint8_t*>(&min)),
+            0u);
+  EXPECT_EQ(CountWrongReduction("float", "max", 3, 2, 1, reinterpret_cast<const uint8_t*>(&max)),
+            0u);
+  EXPECT_EQ(CountWrongReduction("float", "avg", 3, 2, 1, reinterpret_cast<const uint8_t*>(&avg)),
+            0u);
   const float prod = 2;  // 1 × 2 × 1
-  EXPECT_EQ(CountWrongReduction("float", "prod", 3, 2, 1, reinterpret_cast<const uint8_t*>(&prod)), 0u);
+  EXPECT_EQ(CountWrongReduction("float", "prod", 3, 2, 1, reinterpret_cast<const uint8_t*>(&prod)),
+            0u);
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ namespace {
 constexpr int kRefillEvery = 24;
 
 double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // One rank's loop over sizes, rounds and variants. Rank 0 prints.
@@ -157,8 +156,8 @@ class RankLoop {
   std::unique_ptr<Rank> rank_;
 };
 
-[[noreturn]] void RunChild(const Settings& settings, const Benchmark& benchmark,
-                           SharedBoard* board, int rank) {
+[[noreturn]] void RunChild(const Settings& settings, const Benchmark& benchmark, SharedBoard* board,
+                           int rank) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const absl::Status status = RankLoop(settings, benchmark, board, rank).Run();
   if (!status.ok()) board->Fail(rank, status);
@@ -170,8 +169,7 @@ class RankLoop {
 }  // namespace
 
 absl::Status RunBenchmark(const Settings& settings, const Benchmark& benchmark) {
-  const absl::StatusOr<SharedBoard*> board =
-      SharedBoard::Map(settings.ranks, settings.iterations);
+  const absl::StatusOr<SharedBoard*> board = SharedBoard::Map(settings.ranks, settings.iterations);
   if (!board.ok()) return board.status();
   std::fputs(TableHeader().c_str(), stdout);
   std::fflush(stdout);

@@ -27,8 +27,8 @@ absl::Status ParseInto(const std::string& flag, const std::string& value, int64_
                        T* out) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(value, &number) || number < low || number > high) {
-    return absl::InvalidArgumentError(absl::StrCat("flag ", flag, ": \"", value,
-                                                   "\" is not a number from ", low, " to ", high));
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag ", flag, ": \"", value, "\" is not a number from ", low, " to ", high));
   }
   *out = static_cast<T>(number);
   return absl::OkStatus();
@@ -92,9 +92,12 @@ absl::StatusOr<uint64_t> ParseBytes(const std::string& text) {
   absl::string_view rest = absl::StripAsciiWhitespace(text);
   absl::ConsumeSuffix(&rest, "iB");
   int shift = 0;
-  if (absl::ConsumeSuffix(&rest, "K")) shift = 10;
-  else if (absl::ConsumeSuffix(&rest, "M")) shift = 20;
-  else if (absl::ConsumeSuffix(&rest, "G")) shift = 30;
+  if (absl::ConsumeSuffix(&rest, "K"))
+    shift = 10;
+  else if (absl::ConsumeSuffix(&rest, "M"))
+    shift = 20;
+  else if (absl::ConsumeSuffix(&rest, "G"))
+    shift = 30;
   uint64_t number = 0;
   if (!absl::SimpleAtoi(rest, &number) || number > (uint64_t{1} << 40 >> shift)) {
     return absl::InvalidArgumentError(
@@ -126,7 +129,8 @@ absl::StatusOr<Settings> ParseSettings(int argc, char** argv,
       }
       return absl::CancelledError(usage);
     }
-    if (i + 1 >= argc) return absl::InvalidArgumentError(absl::StrCat("flag ", flag, " wants a value"));
+    if (i + 1 >= argc)
+      return absl::InvalidArgumentError(absl::StrCat("flag ", flag, " wants a value"));
     const absl::Status status = Apply(flag, argv[++i], &settings);
     if (!status.ok()) return status;
   }

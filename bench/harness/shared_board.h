@@ -37,7 +37,7 @@ class SharedBoard {
   int samples_;
   std::atomic<int> arrived_;
   std::atomic<uint32_t> generation_;
-  std::atomic<int> failed_;         // 0 no, 1 being written, 2 written
+  std::atomic<int> failed_;  // 0 no, 1 being written, 2 written
   char message_[1024];
   std::atomic<uint64_t> wrong_;
   double times_[];

@@ -27,9 +27,9 @@ std::string FormatRow(const Row& row) {
   const std::string ratio = row.over_plain > 0 ? absl::StrFormat("%.3f", row.over_plain) : "-";
   return absl::StrFormat(
       " %11d %11d %8s %6s %4d %10.2f %7.3f %7.3f %6s %-21s %8s %10d %10d %10.2f %10.2f %5d %7d\n",
-      row.bytes, row.count, row.type, row.redop, row.root, row.mean * 1e6, row.algbw(),
-      row.busbw(), wrong, row.suite, ratio, row.sealed, row.opened, row.p50 * 1e6, row.p99 * 1e6,
-      row.ranks, row.samples);
+      row.bytes, row.count, row.type, row.redop, row.root, row.mean * 1e6, row.algbw(), row.busbw(),
+      wrong, row.suite, ratio, row.sealed, row.opened, row.p50 * 1e6, row.p99 * 1e6, row.ranks,
+      row.samples);
 }
 
 absl::StatusOr<Row> ParseRow(const std::string& line) {

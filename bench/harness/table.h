@@ -23,11 +23,11 @@ struct Row {
   double mean = 0;
   double p50 = 0;
   double p99 = 0;
-  double bus_factor = 1;    // busbw = algbw × this
-  int64_t wrong = -1;       // elements; -1: not checked
-  std::string suite;        // "AES_256_GCM/ipsec-mb", "plaintext", "gloo-ring"
-  double over_plain = 0;    // p50 of the plaintext variant over this one's; 0: not measured
-  uint64_t sealed = 0;      // bytes an operation, rank 0
+  double bus_factor = 1;  // busbw = algbw × this
+  int64_t wrong = -1;     // elements; -1: not checked
+  std::string suite;      // "AES_256_GCM/ipsec-mb", "plaintext", "gloo-ring"
+  double over_plain = 0;  // p50 of the plaintext variant over this one's; 0: not measured
+  uint64_t sealed = 0;    // bytes an operation, rank 0
   uint64_t opened = 0;
   int ranks = 0;
   int samples = 0;

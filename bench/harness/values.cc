@@ -59,10 +59,14 @@ double Reduced(const std::string& redop, int ranks, uint64_t index) {
   double result = InputValue(redop, 0, index);
   for (int rank = 1; rank < ranks; ++rank) {
     const double value = InputValue(redop, rank, index);
-    if (redop == "prod") result *= value;
-    else if (redop == "min") result = std::min(result, value);
-    else if (redop == "max") result = std::max(result, value);
-    else result += value;
+    if (redop == "prod")
+      result *= value;
+    else if (redop == "min")
+      result = std::min(result, value);
+    else if (redop == "max")
+      result = std::max(result, value);
+    else
+      result += value;
   }
   return redop == "avg" ? result / ranks : result;
 }
@@ -99,8 +103,8 @@ uint64_t CountWrongReduction(const std::string& type, const std::string& redop, 
   return CountWrong(period, ElementSize(type), first, count, data);
 }
 
-uint64_t CountWrongCopy(const std::string& type, const std::string& redop, int rank,
-                        uint64_t first, uint64_t count, const uint8_t* data) {
+uint64_t CountWrongCopy(const std::string& type, const std::string& redop, int rank, uint64_t first,
+                        uint64_t count, const uint8_t* data) {
   const std::vector<uint8_t> period =
       EncodePeriod(type, [&](uint64_t i) { return InputValue(redop, rank, i); });
   return CountWrong(period, ElementSize(type), first, count, data);

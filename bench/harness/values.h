@@ -26,8 +26,8 @@ uint64_t CountWrongReduction(const std::string& type, const std::string& redop, 
                              uint64_t first, uint64_t count, const uint8_t* data);
 
 // How many differ from rank `rank`'s input.
-uint64_t CountWrongCopy(const std::string& type, const std::string& redop, int rank,
-                        uint64_t first, uint64_t count, const uint8_t* data);
+uint64_t CountWrongCopy(const std::string& type, const std::string& redop, int rank, uint64_t first,
+                        uint64_t count, const uint8_t* data);
 
 }  // namespace caravan::bench
 

@@ -56,9 +56,7 @@ class GlooRank : public Rank {
     return absl::OkStatus();
   }
 
-  void Fill(int, uint64_t count) override {
-    FillInput("float", "sum", rank_, 0, count, bytes());
-  }
+  void Fill(int, uint64_t count) override { FillInput("float", "sum", rank_, 0, count, bytes()); }
 
   absl::Status Run(int variant, uint64_t count) override {
     try {
@@ -104,15 +102,15 @@ class GlooRank : public Rank {
 };
 
 absl::Status Main(int argc, char** argv) {
-  const absl::StatusOr<Settings> settings =
-      ParseSettings(argc, argv, {{"--algorithm", "fastest"}});
+  const absl::StatusOr<Settings> settings = ParseSettings(argc, argv, {{"--algorithm", "fastest"}});
   if (!settings.ok()) return settings.status();
   if (settings->type != "float" || settings->redop != "sum") {
     return absl::InvalidArgumentError("flags -d and -o: this peer measures float sums only");
   }
   const std::string algorithm = settings->extra.at("--algorithm");
   if (algorithm != "fastest" && algorithm != "all") {
-    return absl::InvalidArgumentError("flag --algorithm: must be fastest (of ring and bcube) or all");
+    return absl::InvalidArgumentError(
+        "flag --algorithm: must be fastest (of ring and bcube) or all");
   }
   std::string folder = (std::filesystem::temp_directory_path() / "gloo_perf.XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return absl::ErrnoToStatus(errno, "cannot make " + folder);

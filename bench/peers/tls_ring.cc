@@ -52,7 +52,8 @@ absl::Status ListenAll(int ranks, std::vector<int>* listeners, std::vector<uint1
     sockaddr_in address = Loopback(0);
     socklen_t length = sizeof(address);
     if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-        listen(fd, 4) != 0 || getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+        listen(fd, 4) != 0 ||
+        getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
       return absl::ErrnoToStatus(errno, "cannot listen on 127.0.0.1");
     }
     listeners->push_back(fd);
@@ -98,8 +99,8 @@ std::vector<TlsRing::Hop> TlsRing::PlanHops(size_t count) const {
     // Reduce-scatter ends with part rank+1 whole here, which all-gather then sends first.
     const int out = part(rank_ - step);
     const int in = part(rank_ - step - 1);
-    hops.push_back({first(out), first(out + 1) - first(out), first(in), first(in + 1) - first(in),
-                    reduce});
+    hops.push_back(
+        {first(out), first(out + 1) - first(out), first(in), first(in + 1) - first(in), reduce});
   }
   return hops;
 }
@@ -162,13 +163,13 @@ absl::Status TlsRing::AllReduce(float* data, size_t count) {
   sent_ = received_ = {};
   scratch_used_ = 0;
   while (sent_.hop < hops.size() || received_.hop < hops.size()) {
-    const absl::StatusOr<bool> wrote =
-        SendSome(hops, reinterpret_cast<const uint8_t*>(data));
+    const absl::StatusOr<bool> wrote = SendSome(hops, reinterpret_cast<const uint8_t*>(data));
     if (!wrote.ok()) return wrote.status();
     const absl::StatusOr<bool> read = ReceiveSome(hops, data);
     if (!read.ok()) return read.status();
     if (*wrote || *read || (sent_.hop == hops.size() && received_.hop == hops.size())) continue;
-    pollfd polls[2] = {{next_->fd(), next_->wanted(), 0}, {previous_->fd(), previous_->wanted(), 0}};
+    pollfd polls[2] = {{next_->fd(), next_->wanted(), 0},
+                       {previous_->fd(), previous_->wanted(), 0}};
     if ((polls[0].events | polls[1].events) != 0) poll(polls, 2, -1);
   }
   return absl::OkStatus();

@@ -23,9 +23,7 @@ class TlsRank : public Rank {
   uint64_t Bytes(uint64_t count) const override { return count * sizeof(float); }
   double BusFactor() const override { return 2.0 * (settings_.ranks - 1) / settings_.ranks; }
   std::string Suite(int) const override { return "TLS_AES_256_GCM"; }
-  void Fill(int, uint64_t count) override {
-    FillInput("float", "sum", rank_, 0, count, bytes());
-  }
+  void Fill(int, uint64_t count) override { FillInput("float", "sum", rank_, 0, count, bytes()); }
   absl::Status Run(int, uint64_t count) override { return ring_->AllReduce(data_.data(), count); }
   uint64_t CountWrong(int, uint64_t count) override {
     return CountWrongReduction("float", "sum", settings_.ranks, 0, count, bytes());

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-
 namespace caravan::bench {
 namespace {
 

@@ -36,8 +36,8 @@ class CopiedRecordCipher final : public crypto::RecordCipher {
  private:
   static absl::Status CheckSizes(size_t payload, size_t record) {
     if (record == payload + crypto::kRecordOverhead) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("record of ", record, " bytes, expected ",
-                                                   payload + crypto::kRecordOverhead));
+    return absl::InvalidArgumentError(
+        absl::StrCat("record of ", record, " bytes, expected ", payload + crypto::kRecordOverhead));
   }
 };
 

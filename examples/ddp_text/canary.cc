@@ -50,9 +50,9 @@ absl::StatusOr<CanaryResult> SearchCapture(const std::string& canary, const std:
   const absl::StatusOr<std::string> text = ReadFile(capture);
   if (!text.ok()) return text.status();
   if (pieces->size() < kCanaryBytes || text->size() < kCanaryBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("nothing to search: ", canary, " holds ", pieces->size(), " bytes, ", capture,
-                     " ", text->size()));
+    return absl::InvalidArgumentError(absl::StrCat("nothing to search: ", canary, " holds ",
+                                                   pieces->size(), " bytes, ", capture, " ",
+                                                   text->size()));
   }
   // One pass over the capture, whatever the number of pieces: look up each 8-byte window.
   std::unordered_map<uint64_t, std::vector<size_t>> starts;

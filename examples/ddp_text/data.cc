@@ -21,8 +21,8 @@ uint64_t Mix(uint64_t x) {
 
 absl::StatusOr<Corpus> Corpus::FromText(const std::string& text) {
   if (text.size() <= kContext) {
-    return absl::InvalidArgumentError(absl::StrCat("the text has ", text.size(),
-                                                   " characters, a sample needs ", kContext + 1));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the text has ", text.size(), " characters, a sample needs ", kContext + 1));
   }
   std::array<bool, 256> seen{};
   for (const char c : text) seen[static_cast<uint8_t>(c)] = true;

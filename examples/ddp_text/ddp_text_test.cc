@@ -76,8 +76,7 @@ TEST(Training, LearnsASimpleText) {
   options.progress = false;
   options.rate = 0.02f;
   std::vector<float> gradient(shape.parameters() + 1);
-  ASSERT_TRUE(
-      Train(shape, options, SingleProcess(corpus, shape, options), gradient.data()).ok());
+  ASSERT_TRUE(Train(shape, options, SingleProcess(corpus, shape, options), gradient.data()).ok());
   EXPECT_LT(gradient.back(), 1.0f);  // ln(28) = 3.3 for a guess
 }
 
@@ -118,9 +117,8 @@ TEST(Training, StopsAtTheFirstError) {
   shape.vocabulary = 3;
   std::vector<float> gradient(shape.parameters() + 1);
   const auto result = Train(
-      shape, TrainOptions{}, [](int, const std::vector<float>&, float*) {
-        return absl::DataLossError("planted");
-      },
+      shape, TrainOptions{},
+      [](int, const std::vector<float>&, float*) { return absl::DataLossError("planted"); },
       gradient.data());
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDataLoss);
 }
@@ -142,7 +140,9 @@ class Capture : public testing::Test {
     canary.Keep(values_.data(), values_.size());
     EXPECT_TRUE(canary.Write(canary_).ok());
   }
-  void WriteCapture(const std::string& bytes) { std::ofstream(capture_, std::ios::binary) << bytes; }
+  void WriteCapture(const std::string& bytes) {
+    std::ofstream(capture_, std::ios::binary) << bytes;
+  }
 
   const std::string canary_;
   const std::string capture_;

@@ -39,9 +39,17 @@ constexpr double kTolerance = 1e-3;  // of the largest weight
 using Flags = std::map<std::string, std::string>;
 
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
-  Flags flags = {{"--rank", "0"}, {"--ranks", "1"}, {"--root", ""}, {"--runtime-dir", ""},
-                 {"--steps", "300"}, {"--batch", "256"}, {"--text", "/usr/share/common-licenses"},
-                 {"--weights", ""}, {"--canary", ""}, {"--name", "ddp-text"}, {"--single", ""}};
+  Flags flags = {{"--rank", "0"},
+                 {"--ranks", "1"},
+                 {"--root", ""},
+                 {"--runtime-dir", ""},
+                 {"--steps", "300"},
+                 {"--batch", "256"},
+                 {"--text", "/usr/share/common-licenses"},
+                 {"--weights", ""},
+                 {"--canary", ""},
+                 {"--name", "ddp-text"},
+                 {"--single", ""}};
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flags.find(flag) == flags.end()) {
@@ -74,8 +82,8 @@ absl::StatusOr<std::vector<float>> TrainAsRank(const Flags& flags, int rank, con
   node_options.runtime_dir = flags.at("--runtime-dir");
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Connect(node_options);
   if (!node.ok()) return node.status();
-  absl::StatusOr<std::unique_ptr<Communicator>> comm = Communicator::Create(
-      **node, {flags.at("--name"), flags.at("--root")}, rank, options.ranks);
+  absl::StatusOr<std::unique_ptr<Communicator>> comm =
+      Communicator::Create(**node, {flags.at("--name"), flags.at("--root")}, rank, options.ranks);
   if (!comm.ok()) return comm.status();
   const size_t count = shape.parameters() + 1;
   absl::StatusOr<std::unique_ptr<Buffer>> buffer = (*node)->Allocate(count * sizeof(float));

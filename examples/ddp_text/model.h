@@ -23,13 +23,9 @@ struct Shape {
   // Offsets into the parameter vector, in its order.
   size_t embeddings() const { return 0; }
   size_t hidden_weights() const { return static_cast<size_t>(vocabulary) * embedding; }
-  size_t hidden_bias() const {
-    return hidden_weights() + static_cast<size_t>(hidden) * input();
-  }
+  size_t hidden_bias() const { return hidden_weights() + static_cast<size_t>(hidden) * input(); }
   size_t output_weights() const { return hidden_bias() + hidden; }
-  size_t output_bias() const {
-    return output_weights() + static_cast<size_t>(vocabulary) * hidden;
-  }
+  size_t output_bias() const { return output_weights() + static_cast<size_t>(vocabulary) * hidden; }
   size_t parameters() const { return output_bias() + vocabulary; }
 };
 
@@ -52,7 +48,7 @@ class Model {
   const Shape shape_;
   std::vector<float> input_;
   std::vector<float> hidden_;
-  std::vector<float> output_;        // logits, then probabilities
+  std::vector<float> output_;  // logits, then probabilities
   std::vector<float> hidden_error_;
   std::vector<float> input_error_;
 };

@@ -19,7 +19,7 @@ namespace caravan::ddp_text {
 
 struct TrainOptions {
   int steps = 300;
-  int batch = 256;   // samples of all ranks together
+  int batch = 256;  // samples of all ranks together
   int ranks = 1;
   float rate = 0.003f;
   uint64_t seed = 1;
@@ -28,8 +28,8 @@ struct TrainOptions {
 
 // Fills `gradient` (parameters() + 1 floats: the last is the loss) with the sum over all ranks of
 // the gradients of step `step`. `parameters` are this step's.
-using GradientSource = std::function<absl::Status(
-    int step, const std::vector<float>& parameters, float* gradient)>;
+using GradientSource =
+    std::function<absl::Status(int step, const std::vector<float>& parameters, float* gradient)>;
 
 // Adds rank `rank`'s shard of step `step` to `gradient`. Samples weigh 1 / batch each, so the sum
 // over ranks is the batch's mean.
@@ -37,8 +37,7 @@ void AccumulateShard(const Corpus& corpus, const TrainOptions& options, int step
                      const std::vector<float>& parameters, Model* model, float* gradient);
 
 // All ranks' shards one after the other, summed in the order of ranks: the reference.
-GradientSource SingleProcess(const Corpus& corpus, const Shape& shape,
-                             const TrainOptions& options);
+GradientSource SingleProcess(const Corpus& corpus, const Shape& shape, const TrainOptions& options);
 
 // Runs all steps; returns the final parameters, or the first error of `source`.
 // `gradient` is memory of parameters() + 1 floats, of the caller's choice.
@@ -49,8 +48,8 @@ absl::Status WriteFloats(const std::string& path, const std::vector<float>& valu
 absl::StatusOr<std::vector<float>> ReadFloats(const std::string& path);
 
 struct Difference {
-  double largest = 0;   // |a - b|
-  double scale = 0;     // largest |a|
+  double largest = 0;  // |a - b|
+  double scale = 0;    // largest |a|
 };
 // InvalidArgument when the sizes differ or a value is not finite.
 absl::StatusOr<Difference> Compare(const std::vector<float>& a, const std::vector<float>& b);

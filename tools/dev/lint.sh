@@ -31,6 +31,10 @@ lint_sources() {
   while read -r file; do
     bash -n "$file" || complain "$file: not a valid script"
   done < <(scripts)
+  while read -r found; do
+    git grep -qE "^(TYPED_)?TEST(_F|_P)?\\(${found%.*}, ${found#*.}\\)" -- '*_test.cc' ||
+      complain "docs/promises.md names $found, which is no test"
+  done < <(grep -oE '`[A-Z][A-Za-z]+\.[A-Z][A-Za-z0-9]+`' docs/promises.md | tr -d '`')
   found="$(git grep -nIE '\b(TO''DO|FIX''ME|XX''X)\b' -- '*.h' '*.cc' '*.sh' '*.proto' '*.bzl' dev |
     head -20)" || true
   [ -z "$found" ] || complain "left open: $found"

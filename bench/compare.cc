@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ./dev bench: runs every benchmark in turns, round after round, and prints how the secure engine
+// compares with its own plaintext build, with Gloo and with a TLS ring.
+//   compare [-J FILE] [--quick]
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/harness/table.h"
+#include "bench/ratios.h"
+
+namespace caravan::bench {
+namespace {
+
+// Sizes that want many short iterations, and sizes that want few long ones.
+struct Span {
+  const char* flags;
+  const char* quick_flags;
+};
+constexpr Span kSpans[] = {
+    {"-b 1K -e 256K -n 200 -w 20 -N 1", "-b 1K -e 64K -f 64 -n 100 -w 10 -N 1"},
+    {"-b 1M -e 64M -n 8 -w 2 -N 1", "-b 1M -e 16M -f 16 -n 5 -w 1 -N 1"}};
+
+struct Options {
+  std::string json;
+  bool quick = false;
+};
+
+absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--quick") {
+      options.quick = true;
+    } else if (flag == "-J" && i + 1 < argc) {
+      options.json = argv[++i];
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("unknown flag ", flag, "; usage: bench [-J FILE] [--quick]"));
+    }
+  }
+  return options;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(Options options)
+      : options_(std::move(options)),
+        folder_(std::filesystem::read_symlink("/proc/self/exe").parent_path()) {}
+
+  absl::Status Run() {
+    const int rounds = options_.quick ? 2 : 3;
+    if (absl::Status status = RunAead(); !status.ok()) return status;
+    for (const int ranks : {2, 4}) {
+      for (int round = 0; round < rounds; ++round) {
+        std::printf("# %d ranks, round %d of %d\n", ranks, round + 1, rounds);
+        std::fflush(stdout);
+        for (const Span& span : kSpans) {
+          const std::string flags =
+              absl::StrCat(" -r ", ranks, " ", options_.quick ? span.quick_flags : span.flags);
+          for (const char* program :
+               {"collective_perf --engine both", "peers/gloo_perf", "peers/tls_ring_perf"}) {
+            if (absl::Status s = RunOne(absl::StrCat(program, flags), round); !s.ok()) return s;
+          }
+        }
+      }
+    }
+    Print();
+    return options_.json.empty() ? absl::OkStatus() : WriteFile(options_.json, Json());
+  }
+
+ private:
+  absl::Status RunAead() {
+    std::string path = (std::filesystem::temp_directory_path() / "aead_perf.XXXXXX").string();
+    const int fd = mkstemp(path.data());
+    if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", path));
+    close(fd);
+    const std::string command =
+        absl::StrCat(folder_, "/aead/aead_perf -J ", path, options_.quick ? " -n 20" : "");
+    const int code = std::system(command.c_str());
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    aead_ = text.str();
+    unlink(path.c_str());
+    const size_t first = aead_.find('{'), last = aead_.rfind('}');
+    if (code != 0 || first == std::string::npos || last <= first) {
+      return absl::InternalError("aead_perf failed");
+    }
+    aead_ = aead_.substr(first + 1, last - first - 1);
+    return absl::OkStatus();
+  }
+
+  // Shows the program's rows and keeps them.
+  absl::Status RunOne(const std::string& command, int round) {
+    std::FILE* out = popen(absl::StrCat(folder_, "/", command).c_str(), "r");
+    if (out == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot run ", command));
+    char line[1024];
+    while (std::fgets(line, sizeof(line), out) != nullptr) {
+      std::fputs(line, stdout);
+      std::fflush(stdout);
+      if (line[0] == '#') continue;
+      const absl::StatusOr<Row> row = ParseRow(line);
+      if (!row.ok()) continue;
+      if (row->wrong != 0) wrong_ = true;
+      measurements_.Add(ContenderOf(row->suite), round, *row);
+    }
+    if (pclose(out) != 0) return absl::InternalError(absl::StrCat(command, " failed"));
+    if (wrong_) return absl::DataLossError(absl::StrCat(command, " gave wrong results"));
+    return absl::OkStatus();
+  }
+
+  static Contender ContenderOf(const std::string& suite) {
+    if (suite.rfind("gloo-", 0) == 0) return Contender::kGloo;
+    if (suite.rfind("TLS_", 0) == 0) return Contender::kTls;
+    return suite == "caravan-bench-plaintext" ? Contender::kPlaintext : Contender::kSecure;
+  }
+
+  void Print() const {
+    std::printf(
+        "\n# allreduce, float sum: time of the others over ours (above 1: we are faster)\n");
+    std::printf("#%11s %6s %12s %14s %10s %8s\n", "size", "ranks", "ours (us)", "own plaintext",
+                "Gloo TCP", "TLS ring");
+    const auto plain = measurements_.SecureOver(Contender::kPlaintext);
+    const auto gloo = measurements_.SecureOver(Contender::kGloo);
+    const auto tls = measurements_.SecureOver(Contender::kTls);
+    for (const Ratio& time : measurements_.SecureTimes()) {
+      std::printf(" %11lu %6d %12.1f %14s %10s %8s\n", static_cast<unsigned long>(time.bytes),
+                  time.ranks, time.median * 1e6, Find(plain, time).c_str(),
+                  Find(gloo, time).c_str(), Find(tls, time).c_str());
+    }
+  }
+
+  static std::string Find(const std::vector<Ratio>& ratios, const Ratio& at) {
+    for (const Ratio& ratio : ratios) {
+      if (ratio.bytes == at.bytes && ratio.ranks == at.ranks) {
+        return absl::StrFormat("%.2f", ratio.median);
+      }
+    }
+    return "-";
+  }
+
+  // latency_over_gloo is our time over Gloo's at 1 KiB: below 1, we are faster.
+  std::string Json() const {
+    std::vector<Ratio> latency;
+    for (Ratio ratio : measurements_.SecureOver(Contender::kGloo)) {
+      if (ratio.bytes != 1024) continue;
+      ratio.median = 1 / ratio.median;
+      latency.push_back(ratio);
+    }
+    return absl::StrCat(
+        "{", absl::StripTrailingAsciiWhitespace(aead_),
+        ",\n  \"secure_over_plain\": ", ToJson(measurements_.SecureOver(Contender::kPlaintext)),
+        ",\n  \"over_gloo_tcp\": ", ToJson(measurements_.SecureOver(Contender::kGloo)),
+        ",\n  \"over_tls\": ", ToJson(measurements_.SecureOver(Contender::kTls)),
+        ",\n  \"latency_over_gloo\": ", ToJson(latency), "\n}\n");
+  }
+
+  const Options options_;
+  const std::string folder_;
+  Measurements measurements_;
+  std::string aead_;
+  bool wrong_ = false;
+};
+
+}  // namespace
+}  // namespace caravan::bench
+
+int main(int argc, char** argv) {
+  using caravan::bench::Comparison;
+  const auto options = caravan::bench::ParseOptions(argc, argv);
+  const absl::Status status = options.ok() ? Comparison(*options).Run() : options.status();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "bench: %s\n", std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+}

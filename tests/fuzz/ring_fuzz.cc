@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Submission rings: an application that writes anything into its ring gets completions or an
+// error; the engine lives on.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "collective/types.h"
+#include "crypto/record.h"
+#include "daemon/engine/engine.h"
+#include "proto/caravan/v1/shared_ring.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace caravan::fuzz {
+namespace {
+
+constexpr uint64_t kBufferSize = 4096;
+
+engine::Engine& TheEngine() {
+  static engine::Engine& engine = *[] {
+    static crypto::RecordCipherFactory& ciphers = *crypto::SealedRecords().release();
+    engine::Engine::Options options;
+    options.ciphers = &ciphers;
+    auto started = engine::Engine::Start(options);
+    Require(started.ok(), "the engine starts");
+    return started->release();
+  }();
+  return engine;
+}
+
+v1::SubmitEntry Entry(collective::Operation op, uint64_t count) {
+  v1::SubmitEntry entry = {};
+  entry.op = static_cast<uint8_t>(op);
+  entry.dtype = static_cast<uint8_t>(collective::DataType::kFloat32);
+  entry.reduce = static_cast<uint8_t>(collective::ReduceOp::kSum);
+  entry.count = count;
+  entry.input_buffer = 1;
+  entry.output_buffer = 1;
+  return entry;
+}
+
+std::string Bytes(const v1::SubmitEntry& entry) {
+  return std::string(reinterpret_cast<const char*>(&entry), sizeof(entry));
+}
+
+}  // namespace
+
+std::vector<std::string> Seeds() {
+  v1::SubmitEntry second = Entry(collective::Operation::kAllGather, 16);
+  second.id = 1;
+  return {Bytes(Entry(collective::Operation::kAllReduce, 100)),
+          Bytes(Entry(collective::Operation::kBarrier, 0)),
+          Bytes(Entry(collective::Operation::kAllReduce, 8)) + Bytes(second)};
+}
+
+}  // namespace caravan::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace caravan;
+  using fuzz::Require;
+  static uint64_t runs = 0;
+  auto memory = engine::SharedMemory::Create("ring", sizeof(v1::SharedRing));
+  auto buffers = std::make_shared<engine::BufferTable>(2 * fuzz::kBufferSize);
+  Require(memory.ok() && buffers->Allocate(fuzz::kBufferSize).ok(), "memory is there");
+  v1::SharedRing* ring = reinterpret_cast<v1::SharedRing*>((*memory)->data());
+
+  engine::GroupConfig config;
+  ++runs;
+  std::memcpy(config.epoch.data(), &runs, sizeof(runs));
+  config.name = "fuzz";
+  config.selector = collective::DefaultSelectorTable();
+  config.sender_parent = *crypto::SecretBytes::Zero(crypto::kParentSize);
+  config.ring = *memory;
+  config.buffers = buffers;
+  config.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  config.on_fault = [epoch = config.epoch](engine::Fault fault) {
+    fuzz::TheEngine().Fail(epoch, absl::Status(fault.code, fault.message));
+  };
+  const crypto::EpochId epoch = config.epoch;
+  const int wake = dup(config.wake_fd);
+  Require(fuzz::TheEngine().AddGroup(std::move(config)).ok(), "a group of one starts");
+
+  // Whole entries, then a tail that the input may push too far.
+  const size_t entries = std::min<size_t>(size / sizeof(v1::SubmitEntry), v1::kRingCapacity);
+  std::memcpy(ring->entries, data, entries * sizeof(v1::SubmitEntry));
+  uint64_t tail = entries;
+  for (size_t i = entries * sizeof(v1::SubmitEntry); i < size; ++i) tail = tail << 4 ^ data[i];
+  ring->submit_tail.store(tail);
+  const uint64_t one = 1;
+  Require(write(wake, &one, sizeof(one)) == sizeof(one), "the engine can be woken");
+
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (ring->failed.load() == 0 && ring->complete_tail.load() < tail) {
+    Require(std::chrono::steady_clock::now() < deadline, "every entry completes or fails");
+    std::this_thread::yield();
+  }
+  fuzz::TheEngine().Remove(epoch);
+  close(wake);
+  return 0;
+}

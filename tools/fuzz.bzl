@@ -1,0 +1,22 @@
+"""fuzz_test: one fuzzer as a test.
+
+With --config=fuzz it links libFuzzer (./dev fuzz runs it); elsewhere a main that replays the seeds,
+each whole, cut short and with bytes changed, so that every configuration runs every parser.
+"""
+
+def fuzz_test(name, srcs, deps, seeds = []):
+    native.cc_test(
+        name = name,
+        size = "small",
+        srcs = srcs,
+        args = ["$(rootpath %s)" % seed for seed in seeds],
+        data = seeds,
+        linkopts = select({
+            "//tests/fuzz:libfuzzer": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        deps = deps + select({
+            "//tests/fuzz:libfuzzer": ["//tests/fuzz:mutator"],
+            "//conditions:default": ["//tests/fuzz:replay"],
+        }),
+    )
