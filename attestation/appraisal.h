@@ -20,8 +20,8 @@ enum class Verdict { kNone, kAffirming, kWarning, kContraindicated };
 enum class Outcome { kPassed, kFailed, kWarned, kSkipped, kMissing };
 
 struct Check {
-  std::string id;      // stable, upper case: "SNP_DEBUG", "NONCE_MISMATCH"
-  std::string what;    // "debug is off"
+  std::string id;    // stable, upper case: "SNP_DEBUG", "NONCE_MISMATCH"
+  std::string what;  // "debug is off"
   Outcome outcome = Outcome::kSkipped;
   std::string detail;  // the shortfall: "microcode SVN 0x73, policy wants >= 0xd1"
   std::string hint;    // what to do, where there is something
@@ -35,7 +35,7 @@ struct Appraisal {
   std::map<std::string, std::string> claims;  // "measurement" → hex, "chip_id" → hex, …
 
   bool accepted() const { return verdict == Verdict::kAffirming || verdict == Verdict::kWarning; }
-  // The first failed or missing check, or null.
+  // The first failed check; where none failed, the first missing one; or null.
   const Check* Decisive() const;
   // OK when accepted; PermissionDenied when a check failed, FailedPrecondition when something is
   // missing. The message names the decisive check: "measurement … [SNP_MEASUREMENT]".

@@ -20,14 +20,14 @@ enum class EvidenceKind : uint16_t { kSevSnp = 1, kTdx = 2, kSgx = 3, kNvidia = 
 
 std::string_view Name(EvidenceKind kind);  // "sev-snp", "tdx", …
 
-inline constexpr size_t kMaxEvidenceSize = 1 << 20;   // bytes, encoded, a set in all
+inline constexpr size_t kMaxEvidenceSize = 1 << 20;  // bytes, encoded, a set in all
 inline constexpr size_t kMaxCertificates = 16;
 inline constexpr size_t kMaxCertificateSize = 16384;  // bytes of DER
 
 struct Evidence {
   EvidenceKind kind = EvidenceKind::kSevSnp;
-  std::string report;                      // raw bytes as the TEE made them
-  std::vector<std::string> certificates;   // DER, leaf first, as the attester sent them
+  std::string report;                     // raw bytes as the TEE made them
+  std::vector<std::string> certificates;  // DER, leaf first, as the attester sent them
 };
 
 // One attester's set: the CPU's evidence first.

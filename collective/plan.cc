@@ -21,6 +21,8 @@ constexpr uint16_t kGatherPhase = 1;
 constexpr uint32_t kGatherLag = 2;
 // A plan of this many chunks is about 300 MB of steps.
 constexpr uint64_t kMaxChunks = uint64_t{1} << 20;
+// An AllReduce has between three and four steps for each chunk of the vector, the others fewer.
+constexpr uint64_t kStepsPerChunk = 3;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -229,6 +231,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(const OperationSpec& spec,
     return DoesNotFit(spec);
   }
   PlanBuilder builder(spec, rank, size);
+  builder.Reserve(kStepsPerChunk * (WholeBytes(spec, size) >> spec.chunk_log2));
   const absl::Status status = size == 1 ? CopyAll(builder) : AddSteps(builder);
   if (!status.ok()) return status;
   return builder.Finish();

@@ -22,6 +22,11 @@ PlanBuilder::PlanBuilder(const OperationSpec& spec, int rank, int size)
   plan_->size = size;
 }
 
+void PlanBuilder::Reserve(uint64_t steps) {
+  plan_->steps.reserve(steps);
+  edges_.reserve(steps);
+}
+
 uint16_t PlanBuilder::Neighbour(int distance) const {
   return static_cast<uint16_t>(((rank() + distance) % size() + size()) % size());
 }
@@ -102,7 +107,12 @@ uint32_t PlanBuilder::Local(uint32_t bytes, Region read, Region write) {
 }
 
 void PlanBuilder::After(uint32_t step, uint32_t earlier) {
-  if (step != kNoStep && earlier != kNoStep) edges_.emplace_back(earlier, step);
+  if (step == kNoStep || earlier == kNoStep) return;
+  if (earlier >= step) {
+    status_.Update(absl::InternalError(absl::StrCat("plan has step ", step, " wait for step ",
+                                                    earlier, ", which is listed later")));
+  }
+  edges_.emplace_back(earlier, step);
 }
 
 void PlanBuilder::SetCost(uint32_t rounds, uint32_t crypto_depth) {

@@ -39,6 +39,9 @@ class PlanBuilder {
   // The rank `distance` places after this one; negative distances go back.
   uint16_t Neighbour(int distance) const;
 
+  // Room for about so many steps; growing by copies would touch twice the pages.
+  void Reserve(uint64_t steps);
+
   // Each returns the new step's index. Indices are the sender's priority: lower goes first.
   uint32_t Seal(const RecordName& record, Region read, absl::Span<const uint16_t> targets);
   uint32_t Open(const RecordName& record, uint16_t via, Region write);
@@ -47,14 +50,16 @@ class PlanBuilder {
   uint32_t Local(uint32_t bytes, Region read, Region write);
 
   void Forward(uint32_t open, uint16_t to) { plan_->steps[open].forward_to = to; }
-  // `step` may run only after `earlier`; kNoStep is ignored.
+  // `step` may run only after `earlier`, a step with a lower index: so no plan waits in a circle.
+  // kNoStep on either side is ignored.
   void After(uint32_t step, uint32_t earlier);
 
   void SetCost(uint32_t rounds, uint32_t crypto_depth);
   void SetForwardSlots(uint32_t slots) { plan_->forward_slots = slots; }
   void SetScratch(uint64_t bytes) { plan_->scratch_bytes = bytes; }
 
-  // Internal when a record's name repeats, a stream contradicts itself or a chunk is too long.
+  // Internal when a record's name repeats, a stream contradicts itself, a chunk is too long or a
+  // step waits for a later one.
   // The builder is spent.
   absl::StatusOr<std::shared_ptr<const Plan>> Finish();
 

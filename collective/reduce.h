@@ -13,7 +13,8 @@ namespace caravan::collective {
 
 // out[i] = a[i] ⊕ b[i] for `count` elements. Any two of the pointers may be equal; otherwise the
 // ranges must not overlap. No alignment is needed. f16 and bf16 are widened to f32, reduced there
-// and rounded to nearest-even once per call. Integers wrap. min and max of a NaN give NaN.
+// and rounded to nearest-even once per call. Integers wrap. min and max of a NaN give NaN;
+// of two equal values they give b (zeros of either sign are equal).
 // kAvg sums; finish with Average().
 void Reduce(DataType type, ReduceOp op, const void* a, const void* b, void* out, size_t count);
 

@@ -7,6 +7,10 @@
 //     crypto/record.h, which spends each nonce in a ledger first.
 //   - The plaintext of Seal() must not change while the call runs, unless ReadsPlaintextOnce()
 //     says so for the engine: an engine that reads twice can be raced into a valid forgery.
+//   - Never seal in place in memory that somebody else can write: ChaCha20-Poly1305 reads its
+//     ciphertext back for the tag, whatever the engine, and vouches for what it finds there.
+//   - Never open from such memory unless ReadsCiphertextOnce(): the tag then vouches for other
+//     bytes than those that were decrypted.
 //   - Open() writes unauthenticated plaintext before it compares the tag. Give it scratch memory
 //     that nobody else can read and use it only when the status is OK.
 #ifndef CARAVAN_CRYPTO_AEAD_H_
@@ -70,8 +74,12 @@ class Aead {
                             absl::Span<const uint8_t> ciphertext, absl::Span<const uint8_t> tag,
                             absl::Span<uint8_t> plaintext) = 0;
 
-  // True when the engine is shown (by the racing-writer test) to read each plaintext byte once.
+  // True when Seal, out of place, is shown by the racing-writer test to read each plaintext byte
+  // once.
   virtual bool ReadsPlaintextOnce() const = 0;
+
+  // The same of Open and each ciphertext byte.
+  virtual bool ReadsCiphertextOnce() const { return false; }
 };
 
 }  // namespace caravan::crypto

@@ -4,8 +4,8 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "crypto/aead_engines.h"
 
 namespace caravan::crypto {
@@ -59,25 +59,28 @@ const uint8_t* NotNull(const uint8_t* p) {
 }
 uint8_t* NotNull(uint8_t* p, uint8_t* scratch) { return p != nullptr ? p : scratch; }
 
-struct GcmState {
-  gcm_key_data key;
+// The state of one call: it holds keystream.
+struct GcmCall {
+  ~GcmCall() { Wipe({reinterpret_cast<uint8_t*>(&context), sizeof(context)}); }
   gcm_context_data context;
 };
 
 class IpsecMbGcm final : public CheckedAead {
  public:
-  IpsecMbGcm(const IMB_MGR* manager, Locked<GcmState> state, const SecretBytes& key)
-      : manager_(manager), state_(std::move(state)) {
-    IMB_AES256_GCM_PRE(manager_, key.Expose().data(), &state_->key);
+  IpsecMbGcm(const IMB_MGR* manager, Locked<gcm_key_data> schedule, const SecretBytes& key)
+      : manager_(manager), schedule_(std::move(schedule)) {
+    IMB_AES256_GCM_PRE(manager_, key.Expose().data(), schedule_.get());
   }
 
   bool ReadsPlaintextOnce() const override { return true; }
+  bool ReadsCiphertextOnce() const override { return true; }
 
  protected:
   absl::Status DoSeal(const uint8_t* nonce, absl::Span<const uint8_t> ad, const uint8_t* in,
                       uint8_t* out, size_t size, uint8_t* tag) override {
     uint8_t scratch;
-    IMB_AES256_GCM_ENC(manager_, &state_->key, &state_->context, NotNull(out, &scratch),
+    GcmCall call;
+    IMB_AES256_GCM_ENC(manager_, schedule_.get(), &call.context, NotNull(out, &scratch),
                        NotNull(in), size, nonce, NotNull(ad.data()), ad.size(), tag, kAeadTagSize);
     return absl::OkStatus();
   }
@@ -85,8 +88,9 @@ class IpsecMbGcm final : public CheckedAead {
   absl::StatusOr<bool> DoOpen(const uint8_t* nonce, absl::Span<const uint8_t> ad, const uint8_t* in,
                               uint8_t* out, size_t size, const uint8_t* tag) override {
     uint8_t scratch;
+    GcmCall call;
     uint8_t expected[kAeadTagSize];
-    IMB_AES256_GCM_DEC(manager_, &state_->key, &state_->context, NotNull(out, &scratch),
+    IMB_AES256_GCM_DEC(manager_, schedule_.get(), &call.context, NotNull(out, &scratch),
                        NotNull(in), size, nonce, NotNull(ad.data()), ad.size(), expected,
                        kAeadTagSize);
     const bool matches = CRYPTO_memcmp(expected, tag, kAeadTagSize) == 0;
@@ -96,7 +100,7 @@ class IpsecMbGcm final : public CheckedAead {
 
  private:
   const IMB_MGR* manager_;
-  Locked<GcmState> state_;
+  Locked<gcm_key_data> schedule_;
 };
 
 struct ChaChaState {
@@ -169,7 +173,7 @@ bool IpsecMbIsWide() {
 absl::StatusOr<std::unique_ptr<Aead>> CreateIpsecMbAead(Suite suite, Engine engine,
                                                         const SecretBytes& key) {
   const IMB_MGR* manager = Manager(engine);
-  if (suite == Suite::kAes256Gcm) return Make<IpsecMbGcm, GcmState>(manager, key);
+  if (suite == Suite::kAes256Gcm) return Make<IpsecMbGcm, gcm_key_data>(manager, key);
   return Make<IpsecMbChaCha, ChaChaState>(manager, key);
 }
 

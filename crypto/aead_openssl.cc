@@ -32,6 +32,8 @@ class OpenSslAead final : public CheckedAead {
  public:
   explicit OpenSslAead(Context context) : context_(std::move(context)) {}
 
+  // No race against Seal was ever won, but the library chooses among many code paths by version
+  // and CPU, and a race against Open is won easily.
   bool ReadsPlaintextOnce() const override { return false; }
 
  protected:

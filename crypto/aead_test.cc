@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <string>
 #include <tuple>
@@ -14,7 +15,10 @@ namespace {
 
 std::vector<uint8_t> RandomBytes(size_t size, std::mt19937& random) {
   std::vector<uint8_t> bytes(size);
-  for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
+  for (size_t i = 0; i < size; i += sizeof(uint32_t)) {
+    const uint32_t word = random();
+    memcpy(bytes.data() + i, &word, std::min(sizeof(word), size - i));
+  }
   return bytes;
 }
 
@@ -53,7 +57,7 @@ TEST_P(AeadEngine, EqualsOpenSslBitForBitAtEverySize) {
   std::unique_ptr<Aead> reference = Make(Engine::kOpenSsl);
   std::vector<size_t> sizes;
   for (size_t i = 0; i <= 1100; ++i) sizes.push_back(i);
-  for (int i = 0; i < 300; ++i) sizes.push_back(random_() % (300 << 10));
+  for (int i = 0; i < 60; ++i) sizes.push_back(random_() % (300 << 10));
   for (int log2 = 11; log2 <= 18; ++log2) {
     for (int d : {-17, -1, 0, 1, 15}) sizes.push_back((size_t{1} << log2) + d);
   }

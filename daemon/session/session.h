@@ -29,10 +29,10 @@ class Session {
   virtual crypto::Role role() const = 0;
   virtual const crypto::Sha256Digest& local_spki() const = 0;
   virtual const crypto::Sha256Digest& peer_spki() const = 0;
-  virtual const std::string& peer_address() const = 0;   // "10.0.0.2:7400", as dialled or accepted
+  virtual const std::string& peer_address() const = 0;  // "10.0.0.2:7400", as dialled or accepted
   virtual absl::Time established() const = 0;
   virtual absl::Time last_attested() const = 0;
-  virtual uint32_t round() const = 0;                    // 0 after the handshake
+  virtual uint32_t round() const = 0;                         // 0 after the handshake
   virtual attestation::Appraisal peer_appraisal() const = 0;  // of the last round
   // What the peer announced in its Hello (data port and the like): opaque bytes, bound into the
   // transcript.
@@ -50,25 +50,31 @@ class Session {
   virtual absl::Status status() const = 0;
   // Idempotent; the first reason wins.
   virtual void Close(absl::Status reason) = 0;
+
+  // A newer session with the same peer has taken over: this one still works, is no longer
+  // re-attested, and is to be closed by whoever still uses it.
+  virtual bool draining() const { return false; }
 };
 
 struct ManagerOptions {
-  std::string listen_address;            // "10.0.0.1:7400"; port 0 picks one
-  attestation::Attester* attester = nullptr;    // outlive the manager
+  std::string listen_address;                 // "10.0.0.1:7400"; port 0 picks one
+  attestation::Attester* attester = nullptr;  // outlive the manager
   attestation::Appraiser* appraiser = nullptr;
-  crypto::SecretBytes psk;               // may be empty
-  std::string offer;                     // ≤ 1024 bytes, given to each peer in Hello
+  crypto::SecretBytes psk;  // may be empty
+  std::string offer;        // ≤ 1024 bytes, given to each peer in Hello
   absl::Duration handshake_timeout = absl::Seconds(10);
   absl::Duration reattest_every = absl::Minutes(15);
   absl::Duration replace_every = absl::Hours(1);
-  int max_half_open = 256;               // in all
+  int max_half_open = 256;  // in all
   int max_half_open_per_source = 32;
-  double evidence_per_second = 50;       // token bucket, spent before evidence is made
+  double evidence_per_second = 50;  // token bucket, spent before evidence is made
   std::function<absl::Time()> clock = [] { return absl::Now(); };
   // Called on a manager thread, never under a lock, once a session is established (before
   // Connect() returns it) and once it has closed.
   std::function<void(std::shared_ptr<Session>)> on_established;
   std::function<void(std::shared_ptr<Session>)> on_closed;
+  // A newer session has taken over from `old`, which drains: close it once nothing names it.
+  std::function<void(std::shared_ptr<Session> old, std::shared_ptr<Session> newer)> on_replaced;
   // Every refused or failed handshake: peer address and reason.
   std::function<void(const std::string&, const absl::Status&)> on_refused;
 };

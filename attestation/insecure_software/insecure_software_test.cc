@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "attestation/hex.h"
+#include "attestation/insecure_software/insecure_attester.h"
+#include "attestation/insecure_software/insecure_root.h"
+#include "attestation/verifier.h"
+#include "gtest/gtest.h"
+
+namespace caravan::attestation {
+namespace {
+
+const absl::Time kNow = absl::FromUnixSeconds(1'780'000'000);
+
+InsecureAttesterOptions Options() {
+  InsecureAttesterOptions options;
+  options.measurement.fill(0x11);
+  options.chip_id = DeriveInsecureChipId("node-0");
+  return options;
+}
+
+Policy PolicyFor(const InsecureRoot& root, const InsecureAttesterOptions& options) {
+  const size_t chip_size = root.product() == v1::TURIN ? 8 : 64;
+  const auto policy = ParsePolicy(
+      "name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
+          ToHex(root.SpkiSha256()) + "\" snp { require_insecure_crl: true any_tcb: true " +
+          "measurements { name: \"daemon\" sha384: \"" + ToHex(options.measurement) + "\" } " +
+          "chip_ids: \"" + ToHex(absl::MakeConstSpan(options.chip_id).first(chip_size)) + "\" }",
+      "trial.textproto");
+  EXPECT_TRUE(policy.ok()) << policy.status();
+  return *policy;
+}
+
+TEST(InsecureAttester, PassesTheRealVerifierOnEveryProductAndVersion) {
+  for (v1::SnpProduct product : {v1::MILAN, v1::GENOA, v1::TURIN}) {
+    for (uint32_t version : {3, 5}) {
+      const auto root = InsecureRoot::Create(kNow, product);
+      ASSERT_TRUE(root.ok());
+      InsecureAttesterOptions options = Options();
+      options.report_version = version;
+      const auto attester = MakeInsecureAttester(*root, options, kNow);
+      ASSERT_TRUE(attester.ok()) << attester.status();
+      ReportData data;
+      data.bytes.fill(9);
+      const auto evidence = (*attester)->Collect(data);
+      ASSERT_TRUE(evidence.ok());
+      const Appraisal appraisal =
+          Verify(*evidence, {{}, {root->CrlDer()}}, PolicyFor(*root, options), data, kNow);
+      EXPECT_EQ(appraisal.verdict, Verdict::kWarning) << appraisal.ToStatus();
+      EXPECT_TRUE(appraisal.insecure);
+      EXPECT_EQ(appraisal.platform.find("insecure-software"), 0u);
+    }
+  }
+}
+
+// A copy of the daemon with one more byte has another measurement.
+TEST(InsecureAttester, WithAnotherMeasurementIsRefused) {
+  const auto root = InsecureRoot::Create(kNow);
+  InsecureAttesterOptions changed = Options();
+  changed.measurement[0] ^= 1;
+  const auto evidence = (*MakeInsecureAttester(*root, changed, kNow))->Collect({});
+  const Appraisal appraisal =
+      Verify(*evidence, {{}, {root->CrlDer()}}, PolicyFor(*root, Options()), {}, kNow);
+  EXPECT_EQ(appraisal.verdict, Verdict::kContraindicated);
+  EXPECT_EQ(appraisal.Decisive()->id, "SNP_MEASUREMENT");
+}
+
+TEST(InsecureAttester, OfAnotherClusterIsRefused) {
+  const auto ours = InsecureRoot::Create(kNow);
+  const auto theirs = InsecureRoot::Create(kNow);
+  const auto evidence = (*MakeInsecureAttester(*theirs, Options(), kNow))->Collect({});
+  const Appraisal appraisal = Verify(*evidence, {ours->ChainDer(), {ours->CrlDer()}},
+                                     PolicyFor(*ours, Options()), {}, kNow);
+  EXPECT_EQ(appraisal.verdict, Verdict::kContraindicated);
+  EXPECT_EQ(appraisal.Decisive()->id, "SNP_ROOT_INSECURE");
+}
+
+TEST(InsecureAttester, RefusesOptionsThatMakeNoReport) {
+  const auto root = InsecureRoot::Create(kNow);
+  InsecureAttesterOptions masked = Options();
+  masked.chip_id = {};
+  EXPECT_FALSE(MakeInsecureAttester(*root, masked, kNow).ok());
+  InsecureAttesterOptions old = Options();
+  old.report_version = 2;
+  EXPECT_FALSE(MakeInsecureAttester(*root, old, kNow).ok());
+}
+
+TEST(InsecureChipId, DiffersByNode) {
+  EXPECT_NE(DeriveInsecureChipId("a"), DeriveInsecureChipId("b"));
+  EXPECT_EQ(DeriveInsecureChipId("a"), DeriveInsecureChipId("a"));
+}
+
+TEST(InsecureRoot, SurvivesItsFiles) {
+  const auto root = InsecureRoot::Create(kNow, v1::GENOA);
+  const auto pem = root->ToPem();
+  ASSERT_TRUE(pem.ok()) << pem.status();
+  const auto again = InsecureRoot::FromPem(pem->key.Expose(), pem->chain, pem->crl);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->SpkiSha256(), root->SpkiSha256());
+  EXPECT_EQ(again->ChainDer(), root->ChainDer());
+  EXPECT_EQ(again->CrlDer(), root->CrlDer());
+  EXPECT_EQ(again->product(), v1::GENOA);
+}
+
+TEST(InsecureRoot, RefusesFilesThatDoNotBelongTogether) {
+  const auto pem = InsecureRoot::Create(kNow)->ToPem();
+  const auto other = InsecureRoot::Create(kNow)->ToPem();
+  EXPECT_FALSE(InsecureRoot::FromPem(other->key.Expose(), pem->chain, pem->crl).ok());
+  EXPECT_FALSE(InsecureRoot::FromPem(pem->key.Expose(), "", pem->crl).ok());
+  EXPECT_FALSE(InsecureRoot::FromPem(pem->key.Expose(), pem->chain, "").ok());
+  EXPECT_FALSE(InsecureRoot::FromPem({}, pem->chain, pem->crl).ok());
+}
+
+// Nobody is asked for a passphrase: the file is refused.
+TEST(InsecureRoot, RefusesAnEncryptedKey) {
+  const auto pem = InsecureRoot::Create(kNow)->ToPem();
+  const std::string key =
+      "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n";
+  EXPECT_FALSE(InsecureRoot::FromPem(crypto::AsBytes(key), pem->chain, pem->crl).ok());
+}
+
+}  // namespace
+}  // namespace caravan::attestation

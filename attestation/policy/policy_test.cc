@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/policy/policy.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace caravan::attestation {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kSha384(96, 'a');
+
+std::string Valid(const std::string& more = "", const std::string& top = "") {
+  return "name: \"prod\"\n" + top + "snp {\n  any_measurement: true\n  any_platform: true\n" +
+         "  any_tcb: true\n" + more + "}\n";
+}
+
+std::string ErrorOf(const std::string& text) {
+  const auto policy = ParsePolicy(text, "p.textproto");
+  return policy.ok() ? "" : std::string(policy.status().message());
+}
+
+TEST(Policy, ReadsAWholeOne) {
+  const auto policy =
+      ParsePolicy("name: \"prod\"\nsnp {\n  measurements { name: \"caravand\" sha384: \"" +
+                      std::string(96, 'A') + "\" }\n  chip_ids: \"" + std::string(128, 'C') +
+                      "\"\n  tcb_floors { product: MILAN snp: 24 microcode: 219 }\n}\n",
+                  "p.textproto");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->snp().measurements(0).sha384(), kSha384);
+  EXPECT_EQ(policy->snp().chip_ids(0), std::string(128, 'c'));
+}
+
+struct Bad {
+  const char* name;
+  std::string text;
+  const char* error;
+};
+
+class BadPolicy : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadPolicy, IsRefusedWithPlaceAndReason) {
+  EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadPolicy,
+    testing::Values(
+        Bad{"Empty", "", "p.textproto: name: is \"\""},
+        Bad{"Syntax", "name: \"prod\"\nsnp {\n", "p.textproto:3:1: "},
+        Bad{"UnknownField", "name: \"prod\"\nalow_insecure: true\n", "p.textproto:2:14: "},
+        Bad{"Twice", "name: \"a\"\nname: \"b\"\n", "p.textproto:2:"},
+        Bad{"BadName", Valid("", "").replace(7, 4, "p d!"), "p.textproto:1:1: name: "},
+        Bad{"NoMeasurement", "name: \"p\"\nsnp {\n any_platform: true any_tcb: true }",
+            "p.textproto:2:1: snp: measurements is empty"},
+        Bad{"NoPlatform", "name: \"p\"\nsnp {\n any_measurement: true any_tcb: true }",
+            "p.textproto:2:1: snp: chip_ids is empty"},
+        Bad{"NoFloor", "name: \"p\"\nsnp {\n any_measurement: true any_platform: true }",
+            "p.textproto:2:1: snp: tcb_floors is empty"},
+        Bad{"AnyAndListed", Valid("  chip_ids: \"" + std::string(128, '1') + "\"\n"),
+            "p.textproto:4:3: snp.any_platform: is set, but chip_ids says otherwise"},
+        Bad{"ShortDigest",
+            "name: \"p\"\nsnp {\n measurements {\n  name: \"m\"\n  sha384: \"abcd\" }\n "
+            "any_platform: true any_tcb: true }",
+            "p.textproto:5:3: snp.measurements[0].sha384: has 4 hexadecimal digits, expected 96"},
+        Bad{"NotHex", Valid("  family_ids: \"" + std::string(32, 'x') + "\"\n"),
+            "p.textproto:6:3: snp.family_ids[0]: is not hexadecimal, expected 32 digits"},
+        Bad{"HostData", Valid("  host_data: \"00\"\n"), "p.textproto:6:3: snp.host_data[0]: "},
+        Bad{"MaskedChip",
+            "name: \"p\" snp { any_measurement: true any_tcb: true chip_ids: \"" +
+                std::string(128, '0') + "\" }",
+            "snp.chip_ids[0]: is zero"},
+        Bad{"TwoFloors",
+            "name: \"p\" snp { any_measurement: true any_platform: true\n"
+            "tcb_floors { product: MILAN }\n tcb_floors { product: MILAN } }",
+            "p.textproto:3:2: snp.tcb_floors[1]: is a second one for MILAN"},
+        Bad{"FmcOnMilan",
+            "name: \"p\" snp { any_measurement: true any_platform: true\n"
+            "tcb_floors { product: MILAN fmc: 1 } }",
+            "only turin has that component"},
+        Bad{"HugeComponent",
+            "name: \"p\" snp { any_measurement: true any_platform: true\n"
+            "tcb_floors { product: MILAN snp: 256 } }",
+            "asks for 256, over 255"},
+        Bad{"Vmpl", Valid("  max_vmpl: 4\n"), "p.textproto:6:3: snp.max_vmpl: is over 3"},
+        Bad{"Contradiction", Valid("  forbidden_platform_info: ALIAS_CHECK_COMPLETE\n"),
+            "snp.forbidden_platform_info[0]: is required as well"},
+        Bad{"CspWithoutVlek", Valid("  vlek_csp_ids: \"CN=x\"\n"), "allow_vlek is not set"},
+        Bad{"InsecureWithoutPin", Valid("", "allow_insecure: true\n"),
+            "p.textproto:2:1: allow_insecure: is set, but"},
+        Bad{"PinWithoutInsecure",
+            Valid("", "insecure_root_spki_sha256: \"" + std::string(64, '1') + "\"\n"),
+            "allow_insecure is not set"},
+        Bad{"GenuineRootPinnedAsInsecure",
+            Valid("",
+                  "allow_insecure: true\ninsecure_root_spki_sha256: "
+                  "\"9F056bee44377e29308cb5ffa895bdfb62d18881fa6bed8d6f075b0204089cb9\"\n"),
+            "p.textproto:3:1: insecure_root_spki_sha256[0]: is a genuine AMD root"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Policy, ReportsEveryErrorAtOnce) {
+  const std::string errors = ErrorOf(Valid("  max_vmpl: 4\n  host_data: \"0\"\n"));
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1);
+}
+
+TEST(Policy, RefusesOneThatIsTooLong) {
+  EXPECT_THAT(ErrorOf(Valid() + std::string(kMaxPolicySize, ' ')), HasSubstr("at most"));
+}
+
+TEST(PolicyDigest, IgnoresCaseAndSpacingAlone) {
+  const auto digest = [](const std::string& text) { return PolicyDigest(*ParsePolicy(text, "p")); };
+  const std::string lower = Valid("host_data: \"" + std::string(64, 'a') + "\"\n");
+  const std::string upper = Valid("  host_data:\n\"" + std::string(64, 'A') + "\"\n");
+  EXPECT_EQ(digest(lower), digest(upper));
+  EXPECT_NE(digest(lower), digest(Valid()));
+  EXPECT_NE(digest(Valid()), digest(Valid("allow_debug: true\n")));
+}
+
+TEST(PolicyLabel, NamesPolicyAndDigest) {
+  EXPECT_THAT(PolicyLabel(*ParsePolicy(Valid(), "p")),
+              testing::MatchesRegex("prod@sha256:[0-9a-f]{12}"));
+}
+
+TEST(ExplainPolicy, SaysLoudlyWhatLetsEverythingPass) {
+  const std::string text = absl::StrJoin(
+      ExplainPolicy(*ParsePolicy(Valid("allow_debug: true allow_missing_crl: true\n"), "p")), "\n");
+  EXPECT_THAT(text, HasSubstr("ANY MEASUREMENT"));
+  EXPECT_THAT(text, HasSubstr("ANY FIRMWARE LEVEL"));
+  EXPECT_THAT(text, HasSubstr("THE HOST CAN READ THEIR MEMORY"));
+  EXPECT_THAT(text, HasSubstr("WITHOUT A FRESH REVOCATION LIST"));
+  EXPECT_THAT(text, HasSubstr("refuses software stand-ins"));
+}
+
+TEST(ExplainPolicy, SaysThatAPolicyWithoutSnpRefusesIt) {
+  const auto lines = ExplainPolicy(*ParsePolicy("name: \"p\"", "p"));
+  EXPECT_THAT(lines.back(), HasSubstr("no rules"));
+}
+
+}  // namespace
+}  // namespace caravan::attestation

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/sev_snp/chain.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "attestation/hex.h"
+#include "attestation/policy/amd_roots.h"
+#include "attestation/sev_snp/revocation.h"
+
+namespace caravan::attestation::sev_snp {
+namespace {
+
+constexpr std::string_view kChainWhat = "the certificate chain leads to a pinned root";
+constexpr std::string_view kRootWhat = "the root key is pinned";
+constexpr std::string_view kLeafWhat = "the key that signed the report has a certificate";
+
+class ChainBuilder {
+ public:
+  ChainBuilder(const Report& report, const Policy& policy, absl::Time now, CheckList* checks)
+      : report_(report), policy_(policy), now_(now), checks_(*checks) {}
+
+  void Collect(const Evidence& evidence, const Endorsements& endorsements) {
+    for (size_t i = 0; i < evidence.certificates.size() && i < kMaxCertificates; ++i) {
+      Add(evidence.certificates[i], absl::StrCat("certificate ", i, " of the evidence"), true);
+    }
+    if (evidence.certificates.size() > kMaxCertificates) {
+      checks_.Fail("SNP_CERTIFICATE_FORM", "certificates are well formed",
+                   absl::StrCat(evidence.certificates.size(),
+                                " certificates in the evidence, at most ", kMaxCertificates));
+    }
+    for (size_t i = 0; i < endorsements.certificates.size(); ++i) {
+      Add(endorsements.certificates[i], absl::StrCat("endorsement certificate ", i), false);
+    }
+  }
+
+  // False when there is none, which a check then says.
+  bool ChooseLeaf() {
+    int best = -1;
+    absl::Status malformed;
+    for (const Certificate& certificate : pool_) {
+      if (!LooksLikeLeaf(certificate)) continue;
+      absl::StatusOr<Leaf> leaf = ParseLeaf(certificate);
+      if (!leaf.ok()) {
+        malformed = leaf.status();
+        continue;
+      }
+      if (const int fit = Fit(*leaf); fit > best) {
+        best = fit;
+        leaf_ = *std::move(leaf);
+      }
+    }
+    if (leaf_.has_value()) {
+      checks_.Pass("SNP_CERTIFICATE", kLeafWhat, leaf_->certificate.Describe());
+      return true;
+    }
+    if (!malformed.ok()) {
+      checks_.Fail("SNP_CERTIFICATE", kLeafWhat, std::string(malformed.message()));
+    } else {
+      checks_.Missing("SNP_CERTIFICATE", kLeafWhat,
+                      "no VCEK or VLEK certificate came with the evidence or the endorsements",
+                      absl::StrCat("bring the certificate from ", KdsUrl(report_)));
+    }
+    return false;
+  }
+
+  bool Climb() {
+    intermediate_ = Issuer(leaf_->certificate, "the leaf");
+    if (!intermediate_.has_value()) return false;
+    return ChooseRoot();
+  }
+
+  void CheckNames() {
+    const std::string prefix(insecure_ ? kInsecureNamePrefix : "");
+    const std::string product(AmdName(leaf_->product));
+    const bool vlek = leaf_->kind == SigningKey::kVlek;
+    const std::pair<const Certificate*, std::string> expected[] = {
+        {&leaf_->certificate, absl::StrCat(prefix, vlek ? "SEV-VLEK" : "SEV-VCEK")},
+        {&*intermediate_, absl::StrCat(prefix, vlek ? "SEV-VLEK-" : "SEV-", product)},
+        {&*root_, absl::StrCat(prefix, "ARK-", product)},
+    };
+    for (const auto& [certificate, name] : expected) {
+      const std::string have = certificate->SubjectCommonName();
+      if (have == name) continue;
+      checks_.Fail("SNP_CHAIN_ROLE", "each certificate stands in its role",
+                   absl::StrCat("certificate is named \"", absl::CHexEscape(have),
+                                "\", its place in the chain asks for \"", name, "\""));
+      return;
+    }
+    checks_.Pass("SNP_CHAIN_ROLE", "each certificate stands in its role");
+  }
+
+  void CheckProduct() {
+    constexpr std::string_view kWhat = "report, certificate and root are of one product";
+    const std::string name(AmdName(leaf_->product));
+    if (leaf_->product == v1::SNP_PRODUCT_UNSPECIFIED) {
+      checks_.Missing("SNP_PRODUCT", kWhat,
+                      absl::StrCat("the certificate's product \"",
+                                   absl::CHexEscape(leaf_->product_name), "\" is not known"));
+      return;
+    }
+    if (amd_root_ != nullptr && amd_root_->product != leaf_->product) {
+      checks_.Fail("SNP_PRODUCT", kWhat,
+                   absl::StrCat("the certificate is for ", name, ", its root for ",
+                                std::string(AmdName(amd_root_->product))));
+      return;
+    }
+    if (report_.version >= 3) {
+      const Product cpuid = ProductOfCpuid(report_.cpuid_family, report_.cpuid_model);
+      const std::string cpu =
+          absl::StrFormat("family 0x%02x model 0x%02x", report_.cpuid_family, report_.cpuid_model);
+      if (cpuid == v1::SNP_PRODUCT_UNSPECIFIED) {
+        checks_.Missing("SNP_PRODUCT", kWhat,
+                        absl::StrCat("the report's CPU, ", cpu, ", is not known"));
+        return;
+      }
+      if (cpuid != leaf_->product) {
+        checks_.Fail("SNP_PRODUCT", kWhat,
+                     absl::StrCat("the certificate is for ", name, ", the report's CPU, ", cpu,
+                                  ", is a ", std::string(AmdName(cpuid))));
+        return;
+      }
+    }
+    checks_.Pass("SNP_PRODUCT", kWhat, name);
+  }
+
+  void CheckConstraints() {
+    constexpr std::string_view kWhat = "CAs are CAs, and the leaf is none";
+    const std::pair<const Certificate*, absl::Status> findings[] = {
+        {&leaf_->certificate, leaf_->certificate.CheckIsEndEntity()},
+        {&leaf_->certificate, leaf_->certificate.CheckCriticalExtensions()},
+        {&*intermediate_, intermediate_->CheckIsCa(0)},
+        {&*intermediate_, intermediate_->CheckCriticalExtensions()},
+        {&*root_, root_->CheckIsCa(1)},
+        {&*root_, root_->CheckCriticalExtensions()},
+    };
+    for (const auto& [certificate, status] : findings) {
+      if (status.ok()) continue;
+      checks_.Fail("SNP_CHAIN_CONSTRAINTS", kWhat,
+                   absl::StrCat(certificate->Describe(), ": ", status.message()));
+      return;
+    }
+    checks_.Pass("SNP_CHAIN_CONSTRAINTS", kWhat);
+  }
+
+  void CheckTime() {
+    constexpr std::string_view kWhat = "every certificate is within its validity";
+    for (const Certificate* certificate : {&leaf_->certificate, &*intermediate_, &*root_}) {
+      const absl::Status status = certificate->CheckValidity(now_);
+      if (status.ok()) continue;
+      checks_.Fail("SNP_CHAIN_VALIDITY", kWhat,
+                   absl::StrCat(certificate->Describe(), ": ", status.message()));
+      return;
+    }
+    checks_.Pass("SNP_CHAIN_VALIDITY", kWhat);
+  }
+
+  void CheckRevoked(const Endorsements& endorsements) {
+    const bool waived =
+        insecure_ ? !policy_.snp().require_insecure_crl() : policy_.snp().allow_missing_crl();
+    CheckRevocation(endorsements, *root_, {&*intermediate_, &leaf_->certificate}, now_, waived,
+                    &checks_);
+  }
+
+  bool insecure() const { return insecure_; }
+  std::optional<Leaf> TakeLeaf() { return std::move(leaf_); }
+
+ private:
+  void Add(const std::string& der, const std::string& where, bool from_peer) {
+    absl::StatusOr<Certificate> certificate = Certificate::Parse(der);
+    if (certificate.ok()) {
+      pool_.push_back(*std::move(certificate));
+      return;
+    }
+    const std::string detail = absl::StrCat(where, ": ", certificate.status().message());
+    if (from_peer) {
+      checks_.Fail("SNP_CERTIFICATE_FORM", "certificates are well formed", detail);
+    } else {
+      checks_.Warn("SNP_CERTIFICATE_FORM", "certificates are well formed", detail,
+                   "remove or replace it");
+    }
+  }
+
+  // How many of the report's statements about its key the leaf shares, the weightiest first.
+  int Fit(const Leaf& leaf) const {
+    const std::string_view chip(reinterpret_cast<const char*>(report_.chip_id.data()),
+                                report_.chip_id.size());
+    const bool kind = static_cast<uint8_t>(leaf.kind) == report_.signing_key;
+    const bool hwid = leaf.kind == SigningKey::kVcek && chip.starts_with(leaf.hwid);
+    const bool tcb = leaf.tcb == DecodeTcb(report_.reported_tcb, leaf.product);
+    const bool valid = leaf.certificate.CheckValidity(now_).ok();
+    return 8 * kind + 4 * hwid + 2 * tcb + valid;
+  }
+
+  // The certificate in `child`'s issuer's name whose key signed it; a check says why there is none.
+  std::optional<Certificate> Issuer(const Certificate& child, const char* whose) {
+    absl::Status failure;
+    bool named = false;
+    for (const Certificate& candidate : pool_) {
+      if (!child.IsIssuedInNameOf(candidate)) continue;
+      named = true;
+      failure = child.CheckSignedBy(candidate);
+      if (failure.ok()) return candidate;
+    }
+    if (named) {
+      checks_.Fail("SNP_CHAIN", kChainWhat,
+                   absl::StrCat(child.Describe(), ": ", failure.message()));
+    } else {
+      checks_.Missing("SNP_CHAIN", kChainWhat,
+                      absl::StrCat("the issuer of ", whose, ", ", child.Describe(),
+                                   ", is not among the certificates"),
+                      "bring AMD's cert_chain of the product");
+    }
+    return std::nullopt;
+  }
+
+  bool ChooseRoot() {
+    // Several certificates may share the root's name: the pinned key decides, not the name.
+    std::optional<Certificate> unpinned;
+    bool named = false;
+    for (const Certificate& candidate : pool_) {
+      if (!intermediate_->IsIssuedInNameOf(candidate)) continue;
+      named = true;
+      if (!intermediate_->CheckSignedBy(candidate).ok()) continue;
+      if (!IsPinned(candidate)) {
+        unpinned = candidate;
+        continue;
+      }
+      if (absl::Status self = candidate.CheckSignedBy(candidate); !self.ok()) {
+        checks_.Fail("SNP_ROOT", kRootWhat,
+                     absl::StrCat(candidate.Describe(), ": ", self.message()));
+        return false;
+      }
+      root_ = candidate;
+      checks_.Pass("SNP_CHAIN", kChainWhat);
+      ReportRoot();
+      return true;
+    }
+    if (unpinned.has_value()) {
+      RefuseRoot(*unpinned);
+    } else if (named) {
+      checks_.Fail("SNP_CHAIN", kChainWhat,
+                   absl::StrCat(intermediate_->Describe(),
+                                ": not signed by the key of the root in its issuer's name"));
+    } else {
+      checks_.Missing("SNP_CHAIN", kChainWhat,
+                      absl::StrCat("the root above ", intermediate_->Describe(),
+                                   " is not among the certificates"),
+                      "bring AMD's cert_chain of the product");
+    }
+    return false;
+  }
+
+  bool IsPinned(const Certificate& root) {
+    const std::string digest = ToHex(root.SpkiSha256());
+    amd_root_ = FindAmdRoot(digest);
+    if (amd_root_ != nullptr) return true;
+    const auto& pins = policy_.insecure_root_spki_sha256();
+    insecure_ =
+        policy_.allow_insecure() && std::find(pins.begin(), pins.end(), digest) != pins.end();
+    return insecure_;
+  }
+
+  void ReportRoot() {
+    const std::string digest = ToHex(root_->SpkiSha256());
+    checks_.appraisal().claims["root_spki_sha256"] = digest;
+    checks_.Pass("SNP_ROOT", kRootWhat, absl::StrCat(root_->Describe(), ", key sha256:", digest));
+    if (!insecure_) return;
+    checks_.Warn("SNP_INSECURE", "the evidence comes from hardware",
+                 "a software stand-in made this evidence; the policy pins its root",
+                 "never set allow_insecure where data matters");
+  }
+
+  void RefuseRoot(const Certificate& root) {
+    const std::string digest = ToHex(root.SpkiSha256());
+    if (root.SubjectCommonName().starts_with(kInsecureNamePrefix)) {
+      checks_.Fail(
+          "SNP_ROOT_INSECURE", kRootWhat,
+          policy_.allow_insecure()
+              ? absl::StrCat("the insecure root's key sha256:", digest,
+                             " is not pinned in the policy")
+              : "the evidence is a software stand-in's, which the policy does not allow",
+          policy_.allow_insecure() ? "for a trial, add it to insecure_root_spki_sha256" : "");
+      return;
+    }
+    checks_.Fail("SNP_ROOT", kRootWhat,
+                 absl::StrCat(root.Describe(), " has the key sha256:", digest,
+                              ", which is no root of AMD's"));
+  }
+
+  const Report& report_;
+  const Policy& policy_;
+  const absl::Time now_;
+  CheckList& checks_;
+  std::vector<Certificate> pool_;
+  std::optional<Leaf> leaf_;
+  std::optional<Certificate> intermediate_;
+  std::optional<Certificate> root_;
+  const AmdRoot* amd_root_ = nullptr;
+  bool insecure_ = false;
+};
+
+}  // namespace
+
+Chain CheckChain(const Report& report, const Evidence& evidence, const Endorsements& endorsements,
+                 const Policy& policy, absl::Time now, CheckList* checks) {
+  ChainBuilder builder(report, policy, now, checks);
+  builder.Collect(evidence, endorsements);
+  Chain chain;
+  if (!builder.ChooseLeaf()) return chain;
+  if (builder.Climb()) {
+    chain.verified = true;
+    chain.insecure = builder.insecure();
+    builder.CheckNames();
+    builder.CheckProduct();
+    builder.CheckConstraints();
+    builder.CheckTime();
+    builder.CheckRevoked(endorsements);
+  }
+  chain.leaf = builder.TakeLeaf();
+  return chain;
+}
+
+std::string KdsUrl(const Report& report) {
+  Product product = ProductOfCpuid(report.cpuid_family, report.cpuid_model);
+  const bool known = product != v1::SNP_PRODUCT_UNSPECIFIED;
+  const Tcb tcb = DecodeTcb(report.reported_tcb, product);
+  const size_t hwid_size = product == v1::TURIN ? 8 : report.chip_id.size();
+  std::string url = absl::StrFormat(
+      "https://kdsintf.amd.com/vcek/v1/%s/%s?blSPL=%02d&teeSPL=%02d&snpSPL=%02d&ucodeSPL=%02d",
+      known ? std::string(AmdName(product)) : "{Milan|Genoa}",
+      ToHex(absl::MakeConstSpan(report.chip_id).first(hwid_size)), tcb.boot_loader, tcb.tee,
+      tcb.snp, tcb.microcode);
+  if (product == v1::TURIN) absl::StrAppendFormat(&url, "&fmcSPL=%02d", tcb.fmc);
+  return url;
+}
+
+}  // namespace caravan::attestation::sev_snp

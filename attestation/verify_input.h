@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes of files, as people and tools keep them, turned into evidence and endorsements.
+#ifndef CARAVAN_ATTESTATION_VERIFY_INPUT_H_
+#define CARAVAN_ATTESTATION_VERIFY_INPUT_H_
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "attestation/evidence.h"
+
+namespace caravan::attestation {
+
+// Largest file taken, in bytes.
+inline constexpr size_t kMaxInputSize = 8 << 20;
+inline constexpr size_t kMaxEndorsements = 4096;  // certificates and lists together
+
+// Takes an SEV-SNP report (1184 bytes) raw, in hexadecimal or base64, alone, behind the 32-byte
+// header of SNP_GET_REPORT, zero-padded, or followed by the GUIDed certificate table of an extended
+// report; a TDX or SGX quote; NVIDIA's hexadecimal reports. With `kind` the bytes are taken for
+// that kind, whatever they look like. InvalidArgument when they look like nothing known.
+absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
+                                           std::optional<EvidenceKind> kind = std::nullopt);
+
+// Adds the certificates and revocation lists of one file: PEM blocks, one DER certificate or list,
+// or a GUIDed certificate table. InvalidArgument when it holds none, naming what was malformed.
+absl::Status ParseEndorsements(std::string_view bytes, Endorsements* endorsements);
+
+}  // namespace caravan::attestation
+
+#endif  // CARAVAN_ATTESTATION_VERIFY_INPUT_H_

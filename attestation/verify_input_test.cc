@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/verify_input.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "attestation/hex.h"
+#include "attestation/insecure_software/insecure_attester.h"
+#include "attestation/sev_snp/test_vectors.h"
+#include "crypto/hash.h"
+#include "gtest/gtest.h"
+
+namespace caravan::attestation {
+namespace {
+
+const absl::Time kNow = absl::FromUnixSeconds(1'780'000'000);
+
+class VerifyInput : public testing::Test {
+ protected:
+  VerifyInput() {
+    InsecureAttesterOptions options;
+    options.chip_id = DeriveInsecureChipId("node-0");
+    item_ = (*MakeInsecureAttester(root_, options, kNow))->Collect({})->items[0];
+  }
+
+  // Entries {guid, offset, length}, a zero entry, then the certificates.
+  std::string Table(const std::vector<std::string>& certificates) const {
+    crypto::ByteWriter writer;
+    size_t offset = (certificates.size() + 1) * 24;
+    for (const std::string& der : certificates) {
+      writer.Fixed(std::vector<uint8_t>(16, 0x63));
+      writer.U32(static_cast<uint32_t>(offset)).U32(static_cast<uint32_t>(der.size()));
+      offset += der.size();
+    }
+    writer.Fixed(std::vector<uint8_t>(24));
+    std::string table = writer.str();
+    for (const std::string& der : certificates) table += der;
+    return table;
+  }
+
+  void ExpectReport(const std::string& bytes, size_t certificates = 0) {
+    const auto set = DetectEvidence(bytes);
+    ASSERT_TRUE(set.ok()) << set.status();
+    ASSERT_EQ(set->items.size(), 1u);
+    EXPECT_EQ(set->items[0].kind, EvidenceKind::kSevSnp);
+    EXPECT_EQ(set->items[0].report, item_.report);
+    EXPECT_EQ(set->items[0].certificates.size(), certificates);
+  }
+
+  const InsecureRoot root_ = *InsecureRoot::Create(kNow);
+  Evidence item_;
+};
+
+TEST_F(VerifyInput, TakesAReportInEveryForm) {
+  ExpectReport(item_.report);
+  ExpectReport(ToHex(crypto::AsBytes(item_.report)) + "\n");
+  ExpectReport("0x" + ToHex(crypto::AsBytes(item_.report)));
+  std::string base64;
+  absl::Base64Escape(item_.report, &base64);
+  ExpectReport(base64);
+  ExpectReport(item_.report + std::string(2816, '\0'));
+  ExpectReport(std::string("\0\0\0\0\xA0\x04\0\0", 8) + std::string(24, '\0') + item_.report);
+  ExpectReport(item_.report + Table(item_.certificates), 3);
+}
+
+TEST_F(VerifyInput, RefusesOtherBytesAndSaysWhatIsExpected) {
+  for (const std::string& bytes :
+       {std::string(), std::string("hello"), std::string(100, '\0'), item_.report.substr(1),
+        item_.report.substr(0, 1183), item_.report + "x",
+        item_.report + Table(item_.certificates).substr(0, 100)}) {
+    EXPECT_EQ(DetectEvidence(bytes).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_FALSE(DetectEvidence(std::string(kMaxInputSize + 1, 'a')).ok());
+}
+
+TEST_F(VerifyInput, RefusesTablesThatPointOutsideThemselves) {
+  std::string table = Table(item_.certificates);
+  table[20] = table[21] = table[22] = table[23] = '\xFF';
+  EXPECT_FALSE(DetectEvidence(item_.report + table).ok());
+  Endorsements endorsements;
+  EXPECT_FALSE(ParseEndorsements(table, &endorsements).ok());
+}
+
+TEST_F(VerifyInput, TakesTheKindThatIsNamed) {
+  const auto set = DetectEvidence("anything at all", EvidenceKind::kTdx);
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(set->items[0].kind, EvidenceKind::kTdx);
+}
+
+TEST_F(VerifyInput, TakesEndorsementsInEveryForm) {
+  const auto pem = root_.ToPem();
+  ASSERT_TRUE(pem.ok());
+  Endorsements all;
+  ASSERT_TRUE(ParseEndorsements(pem->chain, &all).ok());
+  EXPECT_EQ(all.certificates, root_.ChainDer());
+  ASSERT_TRUE(ParseEndorsements(pem->crl, &all).ok());
+  EXPECT_EQ(all.crls, std::vector<std::string>{root_.CrlDer()});
+  Endorsements der;
+  ASSERT_TRUE(ParseEndorsements(root_.ChainDer()[0], &der).ok());
+  ASSERT_TRUE(ParseEndorsements(root_.CrlDer(), &der).ok());
+  EXPECT_EQ(der.certificates.size(), 1u);
+  EXPECT_EQ(der.crls.size(), 1u);
+  ASSERT_TRUE(ParseEndorsements(Table(item_.certificates), &der).ok());
+  EXPECT_EQ(der.certificates.size(), 3u);  // one was there already
+}
+
+TEST_F(VerifyInput, RefusesEndorsementsThatHoldNothing) {
+  Endorsements endorsements;
+  for (const char* text :
+       {"", "notes", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        "-----BEGIN CERTIFICATE-----\n",
+        "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"}) {
+    EXPECT_FALSE(ParseEndorsements(text, &endorsements).ok()) << text;
+  }
+  EXPECT_TRUE(endorsements.certificates.empty());
+}
+
+TEST(RealEvidence, IsToldApart) {
+  CARAVAN_REQUIRE_VECTORS();
+  const std::pair<const char*, EvidenceKind> files[] = {
+      {"snp/ms-tee-av/turin_attestation_report.bin", EvidenceKind::kSevSnp},
+      {"snp/virtee-sev/report_milan.hex", EvidenceKind::kSevSnp},
+      {"tdx/dcap-qvl/tdx_quote", EvidenceKind::kTdx},
+      {"tdx/automata/quotev4.hex", EvidenceKind::kTdx},
+      {"tdx/go-tdx-guest/quote_v5_sample.dat", EvidenceKind::kTdx},
+      {"tdx/automata/quotev3.hex", EvidenceKind::kSgx},
+      {"nvidia/go-nvtrust/attestationReport.txt", EvidenceKind::kNvidia},
+  };
+  for (const auto& [file, kind] : files) {
+    const auto bytes = ReadVectorForTest(file);
+    ASSERT_TRUE(bytes.has_value()) << file;
+    const auto set = DetectEvidence(*bytes);
+    ASSERT_TRUE(set.ok()) << file << set.status();
+    EXPECT_EQ(set->items[0].kind, kind) << file;
+  }
+}
+
+}  // namespace
+}  // namespace caravan::attestation

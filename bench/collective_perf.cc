@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives over real daemons: nccl-tests' flags and columns, and what sealing costs.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bench/cluster/cluster.h"
+#include "bench/collective_rank.h"
+#include "bench/harness/runner.h"
+
+namespace caravan::bench {
+namespace {
+
+// Built next to this program.
+constexpr char kSecureDaemon[] = "../daemon/caravand";
+constexpr char kPlaintextDaemon[] = "plaintext/caravand_plaintext";
+
+absl::StatusOr<std::string> BesideThisProgram(const std::string& relative) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string path = (self.parent_path() / relative).lexically_normal().string();
+  if (error || access(path.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", path, "; ./dev build //daemon:caravand ",
+                     "//bench/plaintext:caravand_plaintext makes both daemons"));
+  }
+  return path;
+}
+
+absl::Status Main(int argc, char** argv) {
+  absl::StatusOr<Settings> settings =
+      ParseSettings(argc, argv, {{"--engine", "secure"},
+                                 {"--op", "all_reduce"},
+                                 {"--algorithm", "auto"},
+                                 {"--suite", ""},
+                                 {"--chunk-log2", "17"},
+                                 {"--lanes", "1"}});
+  if (!settings.ok()) return settings.status();
+  const std::string engine = settings->extra.at("--engine");
+  std::vector<std::string> daemons;
+  if (engine == "secure" || engine == "both") daemons.push_back(kSecureDaemon);
+  if (engine == "plaintext" || engine == "both") daemons.push_back(kPlaintextDaemon);
+  if (daemons.empty()) {
+    return absl::InvalidArgumentError("flag --engine: must be secure, plaintext or both");
+  }
+  const absl::StatusOr<CollectiveOptions> options = ReadCollectiveOptions(*settings);
+  if (!options.ok()) return options.status();
+
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  for (const std::string& relative : daemons) {
+    const absl::StatusOr<std::string> daemon = BesideThisProgram(relative);
+    if (!daemon.ok()) return daemon.status();
+    absl::StatusOr<std::unique_ptr<Cluster>> cluster = Cluster::Start(*daemon, settings->ranks);
+    if (!cluster.ok()) return cluster.status();
+    clusters.push_back(*std::move(cluster));
+  }
+  Benchmark benchmark;
+  benchmark.variants = static_cast<int>(clusters.size());
+  benchmark.plain_variant = engine == "both" ? 1 : -1;
+  benchmark.make_rank = [&](int rank) {
+    std::vector<NodePlace> places;
+    for (const auto& cluster : clusters) {
+      places.push_back({cluster->runtime_dir(rank), cluster->control_address(0)});
+    }
+    return MakeCollectiveRank(*settings, *options, rank, places);
+  };
+  return RunBenchmark(*settings, benchmark);
+}
+
+}  // namespace
+}  // namespace caravan::bench
+
+int main(int argc, char** argv) {
+  return caravan::bench::ExitCode(caravan::bench::Main(argc, argv), argv[0]);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/collective_rank.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "bench/daemon_counters.h"
+#include "bench/harness/values.h"
+
+namespace caravan::bench {
+namespace {
+
+constexpr char kName[] = "collective-perf";
+
+template <typename T>
+absl::StatusOr<T> Lookup(const std::string& flag,
+                         const std::string& word, const std::map<std::string, T>& words) {
+  const auto found = words.find(word);
+  if (found != words.end()) return found->second;
+  std::string all;
+  for (const auto& [name, value] : words) absl::StrAppend(&all, " ", name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("flag ", flag, ": \"", word, "\" is none of", all));
+}
+
+// What one engine's side of this rank holds.
+struct Side {
+  std::unique_ptr<Node> node;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<Buffer> input;
+  std::unique_ptr<Buffer> output;  // null: in place
+  std::unique_ptr<DaemonCounters> counters;
+  std::string suite;
+};
+
+class CollectiveRank : public Rank {
+ public:
+  CollectiveRank(const Settings& settings, const CollectiveOptions& options, int rank,
+                 std::vector<Side> sides)
+      : settings_(settings),
+        options_(options),
+        rank_(rank),
+        ranks_(settings.ranks),
+        width_(ElementSize(settings.type)),
+        sides_(std::move(sides)) {}
+
+  // nccl-tests' size is the whole vector: an allgather's output, a reducescatter's input.
+  uint64_t Count(uint64_t bytes) const override {
+    return bytes / width_ / (Split() ? static_cast<uint64_t>(ranks_) : 1);
+  }
+  uint64_t Bytes(uint64_t count) const override {
+    return count * width_ * (Split() ? static_cast<uint64_t>(ranks_) : 1);
+  }
+  double BusFactor() const override {
+    const double n = ranks_;
+    if (options_.kind == CollectiveKind::kAllReduce) return 2 * (n - 1) / n;
+    return Split() ? (n - 1) / n : 1;
+  }
+  std::string Suite(int variant) const override { return sides_[variant].suite; }
+
+  void Fill(int variant, uint64_t count) override {
+    const uint64_t elements =
+        options_.kind == CollectiveKind::kReduceScatter ? count * ranks_ : count;
+    FillInput(settings_.type, settings_.redop, rank_, 0, elements, sides_[variant].input->data());
+  }
+
+  absl::Status Run(int variant, uint64_t count) override {
+    const absl::StatusOr<Work> work = Submit(sides_[variant], count);
+    return work.ok() ? work->Wait() : work.status();
+  }
+
+  uint64_t CountWrong(int variant, uint64_t count) override {
+    const Side& side = sides_[variant];
+    const std::string& type = settings_.type;
+    const std::string& redop = settings_.redop;
+    uint8_t* data = side.output == nullptr ? side.input->data() : side.output->data();
+    switch (options_.kind) {
+      case CollectiveKind::kAllReduce:
+        return CountWrongReduction(type, redop, ranks_, 0, count, data);
+      case CollectiveKind::kReduceScatter:
+        return CountWrongReduction(type, redop, ranks_, rank_ * count, count, data);
+      case CollectiveKind::kBroadcast:
+        return CountWrongCopy(type, redop, 0, 0, count, data);
+      case CollectiveKind::kSendRecv:
+        return CountWrongCopy(type, redop, Previous(), 0, count, data);
+      case CollectiveKind::kAllGather: {
+        uint64_t wrong = 0;
+        for (int r = 0; r < ranks_; ++r) {
+          wrong += CountWrongCopy(type, redop, r, 0, count, data + r * count * width_);
+        }
+        return wrong;
+      }
+    }
+    return 0;
+  }
+
+  absl::StatusOr<CryptoBytes> Crypto(int variant) override {
+    return sides_[variant].counters->Read();
+  }
+
+ private:
+  bool Split() const {
+    return options_.kind == CollectiveKind::kAllGather ||
+           options_.kind == CollectiveKind::kReduceScatter;
+  }
+  int Previous() const { return (rank_ + ranks_ - 1) % ranks_; }
+
+  absl::StatusOr<Work> Submit(Side& side, uint64_t count) {
+    Communicator& comm = *side.communicator;
+    switch (options_.kind) {
+      case CollectiveKind::kAllReduce:
+        return comm.AllReduce(*side.input, count, options_.type, options_.redop,
+                              options_.algorithm);
+      case CollectiveKind::kAllGather:
+        return comm.AllGather(*side.input, *side.output, count, options_.type,
+                              options_.algorithm);
+      case CollectiveKind::kReduceScatter:
+        return comm.ReduceScatter(*side.input, *side.output, count, options_.type,
+                                  options_.redop, options_.algorithm);
+      case CollectiveKind::kBroadcast:
+        return comm.Broadcast(*side.input, *side.output, count, options_.type, 0,
+                              options_.algorithm);
+      case CollectiveKind::kSendRecv:
+        break;
+    }
+    const absl::StatusOr<Work> sent =
+        comm.Send(*side.input, count, options_.type, (rank_ + 1) % ranks_);
+    if (!sent.ok()) return sent.status();
+    // Operations complete in order: the receive's end is the send's too.
+    return comm.Recv(*side.output, count, options_.type, Previous());
+  }
+
+  const Settings settings_;
+  const CollectiveOptions options_;
+  const int rank_;
+  const int ranks_;
+  const uint64_t width_;
+  std::vector<Side> sides_;
+};
+
+absl::StatusOr<Side> ConnectSide(const Settings& settings, const CollectiveOptions& options,
+                                 int rank, const NodePlace& place) {
+  Side side;
+  NodeOptions node_options;
+  node_options.runtime_dir = place.runtime_dir;
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Connect(node_options);
+  if (!node.ok()) return node.status();
+  side.node = *std::move(node);
+  const uint64_t bytes = std::max<uint64_t>(settings.max_bytes, 8);
+  absl::StatusOr<std::unique_ptr<Buffer>> input = side.node->Allocate(bytes);
+  if (!input.ok()) return input.status();
+  side.input = *std::move(input);
+  if (options.kind != CollectiveKind::kAllReduce) {
+    absl::StatusOr<std::unique_ptr<Buffer>> output = side.node->Allocate(bytes);
+    if (!output.ok()) return output.status();
+    side.output = *std::move(output);
+  }
+  absl::StatusOr<std::unique_ptr<Communicator>> communicator = Communicator::Create(
+      *side.node, {kName, place.root_address}, rank, settings.ranks, options.communicator);
+  if (!communicator.ok()) return communicator.status();
+  side.communicator = *std::move(communicator);
+  side.counters = DaemonCounters::Connect(place.runtime_dir, kName);
+  const absl::StatusOr<std::string> suite = side.counters->Suite();
+  if (!suite.ok()) return suite.status();
+  side.suite = *suite;
+  return side;
+}
+
+}  // namespace
+
+absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings) {
+  CollectiveOptions options;
+  const auto kind = Lookup<CollectiveKind>("--op", settings.extra.at("--op"),
+                                           {{"all_reduce", CollectiveKind::kAllReduce},
+                                            {"all_gather", CollectiveKind::kAllGather},
+                                            {"reduce_scatter", CollectiveKind::kReduceScatter},
+                                            {"broadcast", CollectiveKind::kBroadcast},
+                                            {"sendrecv", CollectiveKind::kSendRecv}});
+  if (!kind.ok()) return kind.status();
+  const auto type = Lookup<DataType>("-d", settings.type,
+                                     {{"half", DataType::kFloat16},
+                                      {"bfloat16", DataType::kBfloat16},
+                                      {"float", DataType::kFloat32},
+                                      {"double", DataType::kFloat64},
+                                      {"int32", DataType::kInt32},
+                                      {"int64", DataType::kInt64}});
+  if (!type.ok()) return type.status();
+  const auto redop = Lookup<ReduceOp>("-o", settings.redop,
+                                      {{"sum", ReduceOp::kSum},
+                                       {"prod", ReduceOp::kProd},
+                                       {"min", ReduceOp::kMin},
+                                       {"max", ReduceOp::kMax},
+                                       {"avg", ReduceOp::kAvg}});
+  if (!redop.ok()) return redop.status();
+  const auto algorithm =
+      Lookup<Algorithm>("--algorithm", settings.extra.at("--algorithm"),
+                        {{"auto", Algorithm::kAuto},
+                         {"direct", Algorithm::kDirect},
+                         {"ring", Algorithm::kRing},
+                         {"ring-forward", Algorithm::kRingForward},
+                         {"chain-forward", Algorithm::kChainForward}});
+  if (!algorithm.ok()) return algorithm.status();
+  options.kind = *kind;
+  options.type = *type;
+  options.redop = *redop;
+  options.algorithm = *algorithm;
+  options.communicator.suite = settings.extra.at("--suite");
+  if (!absl::SimpleAtoi(settings.extra.at("--chunk-log2"), &options.communicator.chunk_log2)) {
+    return absl::InvalidArgumentError("flag --chunk-log2: must be a number from 14 to 18");
+  }
+  if (!absl::SimpleAtoi(settings.extra.at("--lanes"), &options.communicator.lanes)) {
+    return absl::InvalidArgumentError("flag --lanes: must be a number from 1 to 16");
+  }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Rank>> MakeCollectiveRank(const Settings& settings,
+                                                         const CollectiveOptions& options,
+                                                         int rank,
+                                                         const std::vector<NodePlace>& places) {
+  std::vector<Side> sides;
+  for (const NodePlace& place : places) {
+    absl::StatusOr<Side> side = ConnectSide(settings, options, rank, place);
+    if (!side.ok()) return side.status();
+    sides.push_back(*std::move(side));
+  }
+  return std::make_unique<CollectiveRank>(settings, options, rank, std::move(sides));
+}
+
+}  // namespace caravan::bench

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/config_check.h"
+#include "cli/insecure_root.h"
+#include "cli/plan/plan.h"
+#include "cli/policy.h"
+#include "cli/sessions.h"
+#include "cli/status.h"
+#include "cli/verify.h"
+
+namespace caravan::cli {
+namespace {
+
+constexpr char kVersionSchema[] = "caravan.version/1";
+constexpr char kErrorSchema[] = "caravan.error/1";
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 ok, 1 internal, 2 usage or configuration, 3 daemon unreachable,\n"
+    "4 verification failed, 5 degraded, 6 permission, 7 timed out, 8 not attested yet,\n"
+    "9 could not verify.";
+
+int RunVersion(const Context& context) {
+  if (context.json) {
+    JsonWriter json = BeginDocument(kVersionSchema);
+    json.Member("version", kVersion).EndObject();
+    context.out << std::move(json).Take();
+  } else {
+    context.out << "caravanctl " << kVersion << "\n";
+  }
+  return kOk;
+}
+
+// Values that options and arguments are read into.
+struct Values {
+  std::string output = "table";
+  double timeout_s = 10;
+  std::string session;
+  std::string file;
+  VerifyOptions verify;
+  PlanExplainOptions plan;
+};
+
+class CommandLine {
+ public:
+  explicit CommandLine(Context& context) : context_(context) {
+    app_.footer(kExitCodes);
+    app_.require_subcommand(0, 1);
+    app_.fallthrough();
+    app_.add_option("-o,--output", values_.output, "table or json")
+        ->check(CLI::IsMember({"table", "json"}))
+        ->capture_default_str();
+    app_.add_option("--runtime-dir", context_.runtime_dir, "folder of the daemon's sockets")
+        ->envname("CARAVAN_RUNTIME_DIR")
+        ->capture_default_str();
+    app_.add_option("--timeout", values_.timeout_s, "seconds to wait for the daemon")
+        ->check(CLI::Range(0.001, 86400.0))
+        ->capture_default_str();
+    AddCommands();
+  }
+
+  // Throws CLI::ParseError.
+  std::function<int()> Parse(const std::vector<std::string>& arguments) {
+    app_.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    context_.json = values_.output == "json";
+    context_.timeout = absl::Seconds(values_.timeout_s);
+    return run_;
+  }
+
+  CLI::App& app() { return app_; }
+
+ private:
+  void AddCommands() {
+    run_ = [this] { return RunStatus(context_); };
+    Add(app_, "status", "the verdict, sessions, communicators, refusals (the default)",
+        [this] { return RunStatus(context_); });
+
+    CLI::App* sessions = Add(app_, "sessions", "attested channels to other nodes",
+                             [this] { return RunSessionsList(context_); });
+    sessions->require_subcommand(0, 1);
+    Add(*sessions, "list", "all of them (the default)",
+        [this] { return RunSessionsList(context_); });
+    Add(*sessions, "show", "one, with every check of its peer's evidence",
+        [this] { return RunSessionsShow(context_, values_.session); })
+        ->add_option("id", values_.session, "hex id, or the beginning of it")
+        ->required();
+    Add(*sessions, "close", "end one; its communicators fail on every rank",
+        [this] { return RunSessionsClose(context_, values_.session); })
+        ->add_option("id", values_.session, "hex id, or at least 4 digits of it")
+        ->required();
+
+    CLI::App* config = Group(app_, "config", "the daemon's configuration");
+    Add(*config, "check", "is a file right? needs no daemon",
+        [this] { return RunConfigCheck(context_, values_.file); })
+        ->add_option("file", values_.file, "textproto")
+        ->required();
+
+    AddVerifyOptions(*Add(app_, "verify", "judges evidence in a file; needs no daemon",
+                          [this] { return RunVerify(context_, values_.verify); }));
+
+    CLI::App* policy = Group(app_, "policy", "what evidence must show");
+    Add(*policy, "check", "is a file right? needs no daemon",
+        [this] { return RunPolicyCheck(context_, values_.file); })
+        ->add_option("file", values_.file, "textproto")
+        ->required();
+    Add(*policy, "explain", "what it demands and lets pass, in sentences",
+        [this] { return RunPolicyExplain(context_, values_.file); })
+        ->add_option("file", values_.file, "textproto")
+        ->required();
+
+    CLI::App* root = Group(app_, "insecure-root", "the root of software stand-ins, for trials");
+    Add(*root, "create", "makes one",
+        [this] { return RunInsecureRootCreate(context_, values_.file); })
+        ->add_option("folder", values_.file, "where to; overwrites nothing")
+        ->required();
+
+    CLI::App* plan = Group(app_, "plan", "how collectives run");
+    AddPlanOptions(
+        *Add(*plan, "explain", "an operation's algorithm, why, and what it costs a rank", [this] {
+          values_.plan.output = values_.output;
+          return RunPlanExplain(values_.plan, context_.out, context_.err);
+        }));
+
+    Add(app_, "version", "of this program", [this] { return RunVersion(context_); });
+  }
+
+  void AddVerifyOptions(CLI::App& verify) {
+    VerifyOptions& o = values_.verify;
+    verify.add_option("evidence", o.evidence, "file")->required();
+    verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")->capture_default_str();
+    verify
+        .add_option("--collateral", o.collateral,
+                    "file or folder of certificates and revocation lists; may be given again")
+        ->allow_extra_args(false);
+    verify.add_option("--policy", o.policy, "file; without it everything is refused");
+    verify.add_option("--report-data", o.report_data, "128 hex digits that the report must hold");
+    verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
+  }
+
+  void AddPlanOptions(CLI::App& explain) {
+    PlanExplainOptions& o = values_.plan;
+    explain
+        .add_option("op", o.op,
+                    "allreduce, allgather, reducescatter, broadcast, send, recv, barrier")
+        ->capture_default_str();
+    explain.add_option("--count", o.count, "elements, as NCCL counts them");
+    explain.add_option("--bytes", o.bytes, "the same in bytes; 1 MiB when neither is given");
+    explain.add_option("--dtype", o.dtype, "f16, bf16, f32, f64, int32, int64")
+        ->capture_default_str();
+    explain.add_option("--reduce", o.reduce, "sum, prod, min, max, avg")->capture_default_str();
+    explain.add_option("--ranks", o.ranks, "of the communicator")->capture_default_str();
+    explain.add_option("--rank", o.rank, "whose plan")->capture_default_str();
+    explain.add_option("--root", o.root, "of a broadcast")->capture_default_str();
+    explain.add_option("--peer", o.peer, "of a send or recv; the next rank by default");
+    explain
+        .add_option("--algorithm", o.algorithm, "auto, direct, ring, ring-forward, chain-forward")
+        ->capture_default_str();
+    explain.add_option("--chunk-log2", o.chunk_log2, "chunks of 2^14 to 2^18 bytes")
+        ->capture_default_str();
+  }
+
+  // A command: of a group's commands, the innermost that is given runs.
+  CLI::App* Add(CLI::App& parent, const char* name, const char* summary, std::function<int()> run) {
+    CLI::App* command = parent.add_subcommand(name, summary);
+    command->parse_complete_callback([this, command, run = std::move(run)] {
+      const auto inner = command->get_subcommands();
+      if (inner.empty()) run_ = run;
+    });
+    return command;
+  }
+
+  // A word that only groups commands.
+  CLI::App* Group(CLI::App& parent, const char* name, const char* summary) {
+    CLI::App* group = parent.add_subcommand(name, summary);
+    group->require_subcommand(1);
+    return group;
+  }
+
+  Context& context_;
+  Values values_;
+  CLI::App app_{"Asks and checks Caravan's daemon.", "caravanctl"};
+  std::function<int()> run_;
+};
+
+// Whether JSON was asked for, of arguments that could not be parsed.
+bool WantsJson(const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    const bool next_is_json = i + 1 < arguments.size() && arguments[i + 1] == "json";
+    if (a == "-ojson" || a == "--output=json") return true;
+    if ((a == "-o" || a == "--output") && next_is_json) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// CLI11 reports by exceptions; none leaves this function.
+int RunCommandLine(const std::vector<std::string>& arguments, Context context) {
+  CommandLine line(context);
+  std::function<int()> run;
+  try {
+    run = line.Parse(arguments);
+  } catch (const CLI::Success& success) {
+    line.app().exit(success, context.out, context.err);
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    context.json = WantsJson(arguments);
+    return Fail(context, kErrorSchema,
+                {kUsage, "USAGE", error.what(), "caravanctl --help lists commands and options"});
+  }
+  return run();
+}
+
+}  // namespace caravan::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verify.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "attestation/hex.h"
+#include "attestation/verifier.h"
+#include "attestation/verify_input.h"
+#include "cli/text.h"
+#include "daemon/ops/file.h"
+
+namespace caravan::cli {
+namespace {
+
+using attestation::Appraisal;
+using attestation::Check;
+using attestation::EvidenceKind;
+using attestation::Policy;
+using attestation::ReportDataExpectation;
+
+constexpr char kSchema[] = "caravan.verify/1";
+
+struct Inputs {
+  attestation::EvidenceSet evidence;
+  attestation::Endorsements endorsements;
+  Policy policy;
+  ReportDataExpectation expected = ReportDataExpectation::NotChecked();
+  absl::Time time;
+};
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+}
+
+absl::StatusOr<std::optional<EvidenceKind>> ParseKind(const std::string& name) {
+  const std::pair<const char*, std::optional<EvidenceKind>> kinds[] = {
+      {"auto", std::nullopt},      {"snp", EvidenceKind::kSevSnp},    {"tdx", EvidenceKind::kTdx},
+      {"sgx", EvidenceKind::kSgx}, {"nvidia", EvidenceKind::kNvidia}, {"tpm", EvidenceKind::kVtpm},
+  };
+  for (const auto& [known, kind] : kinds) {
+    if (name == known) return kind;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--kind is \"", name, "\", expected auto, snp, tdx, sgx, nvidia or tpm"));
+}
+
+// A policy that demands everything and lists nothing: without --policy evidence is shown, and
+// refused.
+Policy StrictPolicy() {
+  Policy policy;
+  policy.set_name("strict");
+  policy.mutable_snp()->add_chip_ids(std::string(128, 'f'));
+  auto* measurement = policy.mutable_snp()->add_measurements();
+  measurement->set_name("none");
+  measurement->set_sha384(std::string(96, 'f'));
+  auto* floor = policy.mutable_snp()->add_tcb_floors();
+  floor->set_product(v1::TURIN);
+  floor->set_microcode(255);
+  return policy;
+}
+
+absl::Status ReadCollateral(const std::vector<std::string>& paths,
+                            attestation::Endorsements* endorsements) {
+  for (const std::string& path : paths) {
+    absl::StatusOr<std::vector<std::string>> files = ops::ListFiles(path);
+    if (!files.ok()) return files.status();
+    for (const std::string& file : *files) {
+      absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+      if (!bytes.ok()) return bytes.status();
+      absl::Status parsed = attestation::ParseEndorsements(*bytes, endorsements);
+      if (!parsed.ok()) return InFile(file, parsed);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
+  Inputs inputs;
+  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseKind(options.kind);
+  if (!kind.ok()) return kind.status();
+  inputs.time = absl::Now();
+  std::string error;
+  if (!options.verification_time.empty() &&
+      !absl::ParseTime(absl::RFC3339_full, options.verification_time, &inputs.time, &error)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--verification-time is no RFC 3339 time such as 2026-01-02T03:04:05Z: ", error));
+  }
+  if (!options.report_data.empty()) {
+    const std::optional<std::string> bytes = attestation::FromHex(options.report_data);
+    attestation::ReportData data;
+    if (!bytes.has_value() || bytes->size() != data.bytes.size()) {
+      return absl::InvalidArgumentError("--report-data wants 128 hexadecimal digits");
+    }
+    std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
+    inputs.expected = ReportDataExpectation::Exactly(data);
+  }
+  absl::StatusOr<std::string> evidence =
+      ops::ReadFile(options.evidence, attestation::kMaxInputSize);
+  if (!evidence.ok()) return evidence.status();
+  absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*evidence, *kind);
+  if (!set.ok()) return InFile(options.evidence, set.status());
+  inputs.evidence = *std::move(set);
+  if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
+    return read;
+  }
+  if (options.policy.empty()) {
+    inputs.policy = StrictPolicy();
+    return inputs;
+  }
+  absl::StatusOr<std::string> text = ops::ReadFile(options.policy, attestation::kMaxPolicySize);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<Policy> policy = attestation::ParsePolicy(*text, options.policy);
+  if (!policy.ok()) return policy.status();
+  inputs.policy = *std::move(policy);
+  return inputs;
+}
+
+std::string Text(std::string_view text) { return std::string(text); }
+
+Color ColorOf(const Appraisal& appraisal) {
+  if (!appraisal.accepted()) return Color::kRed;
+  return appraisal.verdict == attestation::Verdict::kAffirming ? Color::kGreen : Color::kYellow;
+}
+
+void PrintTable(const Context& context, const Appraisal& appraisal, const Inputs& inputs) {
+  context.out << Paint(ColorOf(appraisal), Text(Name(appraisal.verdict)), context.color) << "  "
+              << Printable(appraisal.platform) << "  policy "
+              << attestation::PolicyLabel(inputs.policy) << "\n\n";
+  Table checks({"outcome", "check", "what", "detail"});
+  for (const Check& check : appraisal.checks) {
+    checks.Add({Text(Name(check.outcome)), check.id, check.what, check.detail});
+  }
+  context.out << checks.Render() << "\n";
+  Table claims({"claim", "value"});
+  for (const auto& [name, value] : appraisal.claims) claims.Add({name, value});
+  if (!claims.empty()) context.out << claims.Render();
+}
+
+void PrintJson(const Context& context, const Appraisal& appraisal, const Inputs& inputs) {
+  JsonWriter json = BeginDocument(kSchema);
+  json.Member("verdict", Text(Name(appraisal.verdict)))
+      .Member("accepted", appraisal.accepted())
+      .Member("insecure", appraisal.insecure)
+      .Member("platform", appraisal.platform)
+      .Member("policy", attestation::PolicyLabel(inputs.policy))
+      .Member("verification_time",
+              absl::FormatTime(absl::RFC3339_sec, inputs.time, absl::UTCTimeZone()));
+  json.Key("checks").BeginArray();
+  for (const Check& check : appraisal.checks) {
+    json.BeginObject()
+        .Member("id", check.id)
+        .Member("what", check.what)
+        .Member("outcome", Text(Name(check.outcome)))
+        .Member("detail", check.detail)
+        .Member("hint", check.hint)
+        .EndObject();
+  }
+  json.EndArray().Key("claims").BeginObject();
+  for (const auto& [name, value] : appraisal.claims) json.Member(name, value);
+  json.EndObject().EndObject();
+  context.out << std::move(json).Take();
+}
+
+// The document on out is complete already: only the reason goes to err.
+int Conclude(const Context& context, const Appraisal& appraisal, bool policy_given) {
+  if (appraisal.accepted()) return kOk;
+  const Check* decisive = appraisal.Decisive();
+  std::string hint = decisive == nullptr ? "" : decisive->hint;
+  if (!policy_given) {
+    hint = "without --policy nothing is accepted; write one, see caravanctl policy explain";
+  }
+  context.err << "caravanctl: verifying "
+              << Printable(appraisal.platform.empty() ? "evidence" : appraisal.platform) << ": "
+              << Printable(appraisal.ToStatus().message()) << "\n";
+  if (!hint.empty()) context.err << "hint: " << Printable(hint) << "\n";
+  return appraisal.verdict == attestation::Verdict::kContraindicated ? kRefused : kNotVerifiable;
+}
+
+}  // namespace
+
+int RunVerify(const Context& context, const VerifyOptions& options) {
+  absl::StatusOr<Inputs> inputs = Gather(options);
+  if (!inputs.ok()) {
+    Failure failure = FailureOf(inputs.status(), "verify");
+    // Whatever is wrong with an option or a file is for the caller to put right.
+    if (failure.exit != kInternalError || absl::IsInvalidArgument(inputs.status())) {
+      failure.exit = kUsage;
+    }
+    failure.hint.clear();
+    return Fail(context, kSchema, failure);
+  }
+  const Appraisal appraisal = attestation::VerifyStored(
+      inputs->evidence, inputs->endorsements, inputs->policy, inputs->expected, inputs->time);
+  if (context.json) {
+    PrintJson(context, appraisal, *inputs);
+  } else {
+    PrintTable(context, appraisal, *inputs);
+  }
+  return Conclude(context, appraisal, !options.policy.empty());
+}
+
+}  // namespace caravan::cli

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "client/caravan.h"
+#include "client/connection.h"
+#include "client/node.h"
+#include "client/operation.h"
+#include "client/ring.h"
+
+namespace caravan {
+namespace {
+
+using client::Arguments;
+using client::Connection;
+using client::LocalBuffer;
+using client::LocalNode;
+using client::Mapping;
+using client::Operation;
+using client::Place;
+using client::Ring;
+
+constexpr size_t kLongestName = 128;
+constexpr int kMostRanks = 65534;  // 0xFFFF and 0xFFFE have meanings of their own in a record
+
+absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
+                   const CommunicatorOptions& options) {
+  auto invalid = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(what...));
+  };
+  if (rendezvous.name.empty() || rendezvous.name.size() > kLongestName) {
+    return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
+                   kLongestName);
+  }
+  if (rank != 0 && rendezvous.root_address.empty()) {
+    return invalid("the rendezvous has no root_address");
+  }
+  if (size < 1 || size > kMostRanks) {
+    return invalid("size ", size, ", expected 1 to ", kMostRanks);
+  }
+  if (rank < 0 || rank >= size) return invalid("rank ", rank, " is not a rank of ", size);
+  if (options.chunk_log2 < 14 || options.chunk_log2 > 18) {
+    return invalid("chunk_log2 ", options.chunk_log2, ", expected 14 to 18");
+  }
+  if (options.lanes < 1 || options.lanes > 16) {
+    return invalid("lanes ", options.lanes, ", expected 1 to 16");
+  }
+  if (!options.suite.empty() && options.suite != "AES_256_GCM" &&
+      options.suite != "CHACHA20_POLY1305") {
+    return invalid("unknown suite \"", options.suite,
+                   "\", expected AES_256_GCM or CHACHA20_POLY1305");
+  }
+  for (absl::Duration limit : {options.create_timeout, options.deadline}) {
+    if (limit < absl::Milliseconds(10) || limit > absl::Hours(24)) {
+      return invalid("create_timeout and deadline must be 10 ms to 24 h, one is ",
+                     absl::FormatDuration(limit));
+    }
+  }
+  return absl::OkStatus();
+}
+
+class LocalCommunicator : public Communicator {
+ public:
+  LocalCommunicator(std::shared_ptr<Connection> connection, std::shared_ptr<Work::Impl> ring,
+                    uint64_t handle, int rank, int size)
+      : connection_(std::move(connection)),
+        ring_(std::move(ring)),
+        handle_(handle),
+        rank_(rank),
+        size_(size) {}
+
+  ~LocalCommunicator() override {
+    if (aborting_.joinable()) aborting_.join();  // bounded by the node's time-out
+    ring_->Fail(absl::CancelledError("the communicator was destroyed"));
+    // Waits for the answer, so that the name is free for the next communicator.
+    if (connection_->alive()) connection_->workload().DestroyCommunicator(handle_).IgnoreError();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  absl::StatusOr<Work> AllReduce(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                                 ReduceOp op, Algorithm algorithm) override {
+    Arguments a = Describe(Operation::kAllReduce, count, type, algorithm);
+    a.reduce = op;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> AllGather(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                                 Algorithm algorithm) override {
+    return Submit(Describe(Operation::kAllGather, count, type, algorithm), &input, &output);
+  }
+  absl::StatusOr<Work> ReduceScatter(BufferRef input, BufferRef output, uint64_t count,
+                                     DataType type, ReduceOp op, Algorithm algorithm) override {
+    Arguments a = Describe(Operation::kReduceScatter, count, type, algorithm);
+    a.reduce = op;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> Broadcast(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                                 int root, Algorithm algorithm) override {
+    Arguments a = Describe(Operation::kBroadcast, count, type, algorithm);
+    a.root = root;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> Send(BufferRef input, uint64_t count, DataType type, int peer) override {
+    Arguments a = Describe(Operation::kSend, count, type, Algorithm::kAuto);
+    a.peer = peer;
+    return Submit(a, &input, nullptr);
+  }
+  absl::StatusOr<Work> Recv(BufferRef output, uint64_t count, DataType type, int peer) override {
+    Arguments a = Describe(Operation::kRecv, count, type, Algorithm::kAuto);
+    a.peer = peer;
+    return Submit(a, nullptr, &output);
+  }
+  absl::StatusOr<Work> Barrier() override { return Submit(Arguments{}, nullptr, nullptr); }
+
+  absl::Status AsyncError() const override { return ring_->Failure(); }
+
+  void Abort(const std::string& reason) override {
+    // The call has a thread of its own: a daemon that does not answer must not hold the caller.
+    std::call_once(abort_once_,
+                   [&] { aborting_ = std::thread([this, reason] { TellAbort(reason); }); });
+  }
+
+ private:
+  void TellAbort(const std::string& reason) {
+    // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
+    // can't be told does the reason count for this rank alone.
+    const absl::Status told = connection_->workload().AbortCommunicator(handle_, reason);
+    if (told.ok()) return;
+    ring_->Fail(absl::CancelledError(absl::StrCat(
+        "aborted here: ", reason, " (telling the daemon failed: ", told.message(), ")")));
+  }
+
+  static Arguments Describe(Operation op, uint64_t count, DataType type, Algorithm algorithm) {
+    Arguments a;
+    a.op = op;
+    a.count = count;
+    a.dtype = type;
+    a.algorithm = algorithm;
+    return a;
+  }
+
+  absl::StatusOr<Place> Locate(const BufferRef& ref) const {
+    const auto* buffer = dynamic_cast<const LocalBuffer*>(ref.buffer);
+    if (buffer == nullptr || buffer->connection() != connection_.get()) {
+      return absl::InvalidArgumentError("the buffer was not allocated by this communicator's node");
+    }
+    return Place{buffer->id(), buffer->size(), ref.offset};
+  }
+
+  absl::StatusOr<Work> Submit(Arguments arguments, const BufferRef* input,
+                              const BufferRef* output) {
+    if (input != nullptr) {
+      auto place = Locate(*input);
+      if (!place.ok()) return place.status();
+      arguments.input = *place;
+    }
+    if (output != nullptr) {
+      auto place = Locate(*output);
+      if (!place.ok()) return place.status();
+      arguments.output = *place;
+    }
+    auto entry = client::BuildEntry(arguments, rank_, size_);
+    if (!entry.ok()) return entry.status();
+    auto id = ring_->Submit(*entry);
+    if (!id.ok()) return id.status();
+    return Work(ring_, *id);
+  }
+
+  const std::shared_ptr<Connection> connection_;
+  const std::shared_ptr<Work::Impl> ring_;
+  const uint64_t handle_;
+  const int rank_;
+  const int size_;
+  std::once_flag abort_once_;
+  std::thread aborting_;  // started once, under abort_once_
+};
+
+}  // namespace
+
+absl::StatusOr<Work> Communicator::AllReduce(BufferRef buffer, uint64_t count, DataType type,
+                                             ReduceOp op, Algorithm algorithm) {
+  return AllReduce(buffer, buffer, count, type, op, algorithm);
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
+    Node& node, const Rendezvous& rendezvous, int rank, int size,
+    const CommunicatorOptions& options) {
+  auto* local = dynamic_cast<LocalNode*>(&node);
+  if (local == nullptr) return absl::InvalidArgumentError("the node is not from Node::Connect");
+  if (auto s = Check(rendezvous, rank, size, options); !s.ok()) return s;
+
+  const std::shared_ptr<Connection>& connection = local->connection();
+  auto handle = connection->workload().CreateCommunicator(rendezvous, rank, size, options);
+  if (!handle.ok()) return handle.status();
+  auto open = [&]() -> absl::StatusOr<std::shared_ptr<Work::Impl>> {
+    auto memory = connection->memory().Fetch(v1::MemoryRequestKind::kRing, *handle);
+    if (!memory.ok()) return memory.status();
+    auto mapping = Mapping::Map(memory->fd, memory->size);
+    if (!mapping.ok()) return mapping.status();
+    return Ring::Open(*std::move(mapping), rank, size, connection->memory().wake_fd());
+  };
+  auto ring = open();
+  if (!ring.ok()) {
+    connection->workload().DestroyCommunicator(*handle).IgnoreError();
+    return ring.status();
+  }
+  connection->Watch(*ring);
+  return std::make_unique<LocalCommunicator>(connection, *std::move(ring), *handle, rank, size);
+}
+
+}  // namespace caravan

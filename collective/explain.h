@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why an algorithm was chosen, beside what the others would cost: for `caravanctl plan explain`.
+#ifndef CARAVAN_COLLECTIVE_EXPLAIN_H_
+#define CARAVAN_COLLECTIVE_EXPLAIN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "collective/plan.h"
+#include "collective/selector.h"
+
+namespace caravan::collective {
+
+struct Choice {
+  Selection selection;
+  // One rank's plan by each algorithm that can carry the operation, the chosen one first.
+  std::vector<std::shared_ptr<const Plan>> plans;
+};
+
+// Resolves `spec` by `table` and builds the plans of `rank` among `size`. Errors are those of
+// Select and BuildPlan.
+absl::StatusOr<Choice> Compare(const OperationSpec& spec, int rank, int size,
+                               const SelectorTable& table);
+
+// The reason, a line for each algorithm (bytes of this rank), and the chosen plan.
+std::string ExplainChoice(const Choice& choice);
+
+}  // namespace caravan::collective
+
+#endif  // CARAVAN_COLLECTIVE_EXPLAIN_H_

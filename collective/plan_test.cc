@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "collective/plan_builder.h"
+#include "collective/selector.h"
+
+namespace caravan::collective {
+namespace {
+
+using testing::HasSubstr;
+
+OperationSpec Spec(Operation op, Algorithm algorithm, uint64_t count) {
+  OperationSpec spec;
+  spec.op = op;
+  spec.algorithm = algorithm;
+  spec.count = count;
+  spec.chunk_log2 = 14;
+  return spec;
+}
+
+// A stretch of one rank's memory that a step reads or writes.
+struct Access {
+  uint32_t step;
+  bool writes;
+  uint64_t begin;
+  uint64_t end;
+};
+
+// Where regions lie when input and output share memory as NCCL has it, or lie apart.
+class Memory {
+ public:
+  Memory(const Plan& plan, bool in_place) : plan_(plan) {
+    const uint64_t own = static_cast<uint64_t>(plan.rank) * plan.spec.bytes();
+    if (!in_place) output_ = kApart;
+    if (in_place && plan.spec.op == Operation::kAllGather) input_ = own;
+    if (in_place && plan.spec.op == Operation::kReduceScatter) output_ = own;
+  }
+
+  uint64_t At(const Region& region) const {
+    if (region.place == Place::kScratch) return 2 * kApart + region.offset;
+    return (region.place == Place::kInput ? input_ : output_) + region.offset;
+  }
+
+  std::vector<Access> Accesses() const {
+    std::vector<Access> all;
+    for (uint32_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      const bool copies = step.kind == StepKind::kLocal && At(step.read) != At(step.write);
+      if (step.kind == StepKind::kSeal || step.reduce || copies) Add(all, i, false, step.read);
+      if (step.kind == StepKind::kOpen || copies) Add(all, i, true, step.write);
+    }
+    return all;
+  }
+
+ private:
+  static constexpr uint64_t kApart = uint64_t{1} << 50;
+
+  void Add(std::vector<Access>& all, uint32_t step, bool writes, const Region& region) const {
+    all.push_back({step, writes, At(region), At(region) + plan_.steps[step].bytes});
+  }
+
+  const Plan& plan_;
+  uint64_t input_ = 0;
+  uint64_t output_ = 0;
+};
+
+// before[b][a]: a path of dependencies leads from step a to step b.
+std::vector<std::vector<bool>> Ancestors(const Plan& plan) {
+  std::vector<std::vector<bool>> before(plan.steps.size(),
+                                        std::vector<bool>(plan.steps.size(), false));
+  for (uint32_t a = 0; a < plan.steps.size(); ++a) {
+    for (uint32_t i = 0; i < plan.steps[a].dependent_count; ++i) {
+      const uint32_t b = plan.dependents[plan.steps[a].first_dependent + i];
+      EXPECT_GT(b, a) << "dependencies must point forward";
+      before[b][a] = true;
+      for (uint32_t c = 0; c < a; ++c) {
+        if (before[a][c]) before[b][c] = true;
+      }
+    }
+  }
+  return before;
+}
+
+struct Shape {
+  Operation op;
+  Algorithm algorithm;
+};
+
+class EveryPlan : public testing::TestWithParam<Shape> {};
+
+// Whatever peers send and when: two steps that touch the same bytes, one of them writing, are in
+// an order that this rank's own plan fixes.
+TEST_P(EveryPlan, OrdersAllConflictingAccesses) {
+  for (const int size : {1, 2, 3, 5}) {
+    for (const uint64_t chunks : {0, 1, 7}) {
+      const bool whole =
+          GetParam().op == Operation::kAllReduce || GetParam().op == Operation::kBroadcast;
+      const uint64_t count = chunks * 4096 * (whole ? size : 1) + chunks;
+      for (int rank = 0; rank < size; ++rank) {
+        const auto plan = BuildPlan(Spec(GetParam().op, GetParam().algorithm, count), rank, size);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        const auto before = Ancestors(**plan);
+        for (const bool in_place : {false, true}) {
+          const std::vector<Access> accesses = Memory(**plan, in_place).Accesses();
+          for (const Access& a : accesses) {
+            for (const Access& b : accesses) {
+              if (a.step >= b.step || !(a.writes || b.writes)) continue;
+              if (a.end <= b.begin || b.end <= a.begin) continue;
+              EXPECT_TRUE(before[b.step][a.step])
+                  << "steps " << a.step << " and " << b.step << " of rank " << rank << " of "
+                  << size << (in_place ? " in place" : "");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryPlan, StaysWithinItsBuffers) {
+  for (const int size : {2, 5}) {
+    for (const uint64_t count : {1, 7, 30011}) {
+      const auto plan = BuildPlan(Spec(GetParam().op, GetParam().algorithm, count), size - 1, size);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      const auto within = [&](const Region& region, uint32_t bytes) {
+        const uint64_t limit = region.place == Place::kInput    ? (*plan)->input_bytes()
+                               : region.place == Place::kOutput ? (*plan)->output_bytes()
+                                                                : (*plan)->scratch_bytes;
+        return region.offset + bytes <= limit;
+      };
+      for (const Step& step : (*plan)->steps) {
+        if (step.kind != StepKind::kOpen || step.reduce) {
+          EXPECT_TRUE(within(step.read, step.bytes));
+        }
+        if (step.kind != StepKind::kSeal) {
+          EXPECT_TRUE(within(step.write, step.bytes));
+          EXPECT_NE(step.write.place, Place::kInput);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryPlan, FindsEveryOpenByItsRecordAndNothingElse) {
+  const auto plan = BuildPlan(Spec(GetParam().op, GetParam().algorithm, 20000), 1, 3);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (uint32_t i = 0; i < (*plan)->steps.size(); ++i) {
+    const Step& s = (*plan)->steps[i];
+    if (s.kind == StepKind::kLocal) continue;
+    const auto found = (*plan)->FindOpen(s.phase, s.source, s.destination, s.chunk);
+    EXPECT_EQ(found.ok(), s.kind == StepKind::kOpen);
+    if (found.ok()) {
+      EXPECT_EQ(*found, i);
+    }
+    const Stream& stream = (*plan)->StreamOf(s);
+    EXPECT_LE(s.chunk, stream.last_chunk);
+    EXPECT_LT(stream.last_chunk, stream.chunk_count);
+    EXPECT_FALSE((*plan)->FindOpen(s.phase, s.source, s.destination, stream.chunk_count).ok());
+    EXPECT_FALSE((*plan)->FindOpen(s.phase, s.source, s.destination, UINT32_MAX).ok());
+    EXPECT_FALSE((*plan)->FindOpen(s.phase + 7, s.source, s.destination, s.chunk).ok());
+  }
+  const auto missing = (*plan)->FindOpen(9, 2, 1, 3);
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(missing.status().message()),
+              HasSubstr("source 2, destination 1, phase 9, chunk 3"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, EveryPlan,
+                         testing::Values(Shape{Operation::kAllReduce, Algorithm::kDirect},
+                                         Shape{Operation::kAllReduce, Algorithm::kRing},
+                                         Shape{Operation::kAllReduce, Algorithm::kRingForward},
+                                         Shape{Operation::kAllGather, Algorithm::kDirect},
+                                         Shape{Operation::kAllGather, Algorithm::kRingForward},
+                                         Shape{Operation::kReduceScatter, Algorithm::kDirect},
+                                         Shape{Operation::kReduceScatter, Algorithm::kRing},
+                                         Shape{Operation::kBroadcast, Algorithm::kDirect},
+                                         Shape{Operation::kBroadcast, Algorithm::kChainForward}));
+
+// What keeps rings with bounded slots and scratch alive (ring.cc, ring_forward.cc): a rank's first
+// seal of chunk c waits for chunk c − 2 of everything that comes through here.
+TEST(Ring, HoldsItsOwnChunksBackUntilTheOthersHavePassed) {
+  for (const auto& [op, algorithm, phase] :
+       {std::tuple{Operation::kAllGather, Algorithm::kRingForward, 0},
+        {Operation::kAllReduce, Algorithm::kRingForward, 1},
+        {Operation::kReduceScatter, Algorithm::kRing, 0}}) {
+    const int size = 4;
+    const uint32_t chunks = 9;
+    const uint64_t count = chunks * 4096 * (op == Operation::kAllReduce ? size : 1);
+    const std::shared_ptr<const Plan> built = *BuildPlan(Spec(op, algorithm, count), 0, size);
+    const Plan& plan = *built;
+    const auto before = Ancestors(plan);
+    // In a reduce-scatter rank 0 starts block 3, and chunks are numbered through all blocks.
+    const uint32_t first = op == Operation::kReduceScatter ? 3 * chunks : 0;
+    int held = 0;
+    for (uint32_t seal = 0; seal < plan.steps.size(); ++seal) {
+      const Step& s = plan.steps[seal];
+      if (s.kind != StepKind::kSeal || s.phase != phase || s.chunk < first + 2) continue;
+      for (uint32_t open = 0; open < plan.steps.size(); ++open) {
+        const Step& o = plan.steps[open];
+        if (o.kind != StepKind::kOpen || o.phase != phase) continue;
+        if (o.chunk % chunks != s.chunk % chunks - 2) continue;
+        EXPECT_TRUE(before[seal][open]) << "seal " << s.chunk << ", open " << o.chunk;
+        ++held;
+      }
+    }
+    EXPECT_EQ(held, 3 * (static_cast<int>(chunks) - 2));
+  }
+}
+
+TEST(BuildPlan, RefusesAlgorithmsThatDoNotFitAtEverySize) {
+  for (int op = 1; op <= 7; ++op) {
+    for (int algorithm = 1; algorithm <= 4; ++algorithm) {
+      const auto known = AlgorithmsFor(static_cast<Operation>(op));
+      const bool fits =
+          std::find(known.begin(), known.end(), static_cast<Algorithm>(algorithm)) != known.end();
+      for (const int size : {1, 2}) {
+        OperationSpec spec =
+            Spec(static_cast<Operation>(op), static_cast<Algorithm>(algorithm), op == 7 ? 0 : 5);
+        if (size == 1 && (op == 5 || op == 6)) continue;  // one rank has no peer
+        spec.peer = 1;
+        const auto plan = BuildPlan(spec, 0, size);
+        EXPECT_EQ(plan.status().code(),
+                  fits ? absl::StatusCode::kOk : absl::StatusCode::kUnimplemented)
+            << spec.Describe();
+      }
+    }
+  }
+}
+
+TEST(BuildPlan, RefusesUnresolvedAndOversizedOperations) {
+  EXPECT_EQ(BuildPlan(Spec(Operation::kAllReduce, Algorithm::kAuto, 1), 0, 2).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const auto huge =
+      BuildPlan(Spec(Operation::kAllReduce, Algorithm::kDirect, uint64_t{1} << 40), 0, 2);
+  EXPECT_EQ(huge.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(huge.status().message()), HasSubstr("split the operation"));
+}
+
+TEST(BuildPlan, ServesThousandsOfRanks) {
+  for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kRingForward}) {
+    const auto plan = BuildPlan(Spec(Operation::kAllReduce, algorithm, 100000), 17, 4096);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ((*plan)->counters.sealed, 400000u);
+    EXPECT_LT((*plan)->steps.size(), 20000u);
+  }
+}
+
+TEST(PlanBuilder, RefusesARepeatedRecord) {
+  PlanBuilder builder(Spec(Operation::kBroadcast, Algorithm::kDirect, 1), 0, 2);
+  const uint16_t target = 1;
+  const RecordName record = {0, kEveryRank, 0, 3, 5, 100};
+  builder.Seal(record, {}, {&target, 1});
+  builder.Seal(record, {}, {&target, 1});
+  const auto plan = builder.Finish();
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(plan.status().message()),
+              HasSubstr("repeats a record and with it a nonce: source 0, destination 65535"));
+}
+
+TEST(PlanBuilder, RefusesStepsThatContradictTheirPlan) {
+  const OperationSpec spec = Spec(Operation::kBroadcast, Algorithm::kDirect, 1);
+  const uint16_t target = 1;
+  PlanBuilder longer(spec, 0, 2);
+  longer.Seal({0, 1, 0, 0, 1, (1 << 14) + 1}, {}, {&target, 1});
+  EXPECT_THAT(std::string(longer.Finish().status().message()), HasSubstr("longer than a chunk"));
+
+  PlanBuilder beyond(spec, 0, 2);
+  beyond.Seal({0, 1, 0, 5, 5, 1}, {}, {&target, 1});
+  EXPECT_THAT(std::string(beyond.Finish().status().message()), HasSubstr("contradicts its stream"));
+
+  PlanBuilder circle(spec, 0, 2);
+  const uint32_t first = circle.Seal({0, 1, 0, 0, 2, 1}, {}, {&target, 1});
+  const uint32_t second = circle.Seal({0, 1, 0, 1, 2, 1}, {}, {&target, 1});
+  circle.After(first, second);
+  EXPECT_THAT(std::string(circle.Finish().status().message()), HasSubstr("listed later"));
+}
+
+TEST(Explain, NamesAlgorithmRoundsAndBytes) {
+  const auto plan = BuildPlan(Spec(Operation::kAllGather, Algorithm::kRingForward, 4096), 0, 4);
+  const std::string text = (*plan)->Explain();
+  EXPECT_THAT(text, HasSubstr("allgather(f32 × 4096) on rank 0 of 4 by ring-forward"));
+  EXPECT_THAT(text, HasSubstr("rounds 3, crypto depth 1"));
+  EXPECT_THAT(text, HasSubstr("sealed           16384 bytes in 1 records"));
+  EXPECT_THAT(text, HasSubstr("forwarded        32768 bytes"));
+}
+
+}  // namespace
+}  // namespace caravan::collective

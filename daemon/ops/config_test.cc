@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ops/config.h"
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace caravan::ops {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kGood[] = R"(node_name: "node-a"
+control_address: "10.0.0.1:7400"
+data_address: "10.0.0.1:7401"
+attester { insecure_software { root_directory: "root" } }
+policy_file: "policy.textproto"
+)";
+
+std::string Error(const std::string& text) {
+  absl::StatusOr<v1::Config> config = LoadConfig(text, "/etc/caravan/daemon.textproto");
+  if (config.ok()) return "accepted";
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(config.status().message());
+}
+
+TEST(Config, AppliesDefaults) {
+  absl::StatusOr<v1::Config> config = LoadConfig(kGood, "/etc/caravan/daemon.textproto");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->runtime_dir(), "/run/caravan");
+  EXPECT_EQ(config->limits().handshake_timeout_ms(), 10'000);
+  EXPECT_EQ(config->limits().reattest_seconds(), 900);
+  EXPECT_EQ(config->limits().replace_session_seconds(), 3'600);
+  EXPECT_EQ(config->limits().max_half_open(), 256);
+  EXPECT_EQ(config->limits().max_half_open_per_source(), 32);
+  EXPECT_EQ(config->limits().application_memory_bytes(), 8ull << 30);
+  EXPECT_EQ(config->limits().max_applications(), 64);
+  EXPECT_EQ(config->limits().max_communicators(), 256);
+  EXPECT_EQ(config->limits().send_buffer_bytes(), 0);
+}
+
+TEST(Config, ResolvesPathsFromItsOwnFolder) {
+  std::string text = absl::StrCat(kGood, "endorsement_paths: \"certs\"\npsk_file: \"/abs/psk\"\n");
+  absl::StatusOr<v1::Config> config = LoadConfig(text, "/etc/caravan/daemon.textproto");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->policy_file(), "/etc/caravan/policy.textproto");
+  EXPECT_EQ(config->attester().insecure_software().root_directory(), "/etc/caravan/root");
+  EXPECT_EQ(config->endorsement_paths(0), "/etc/caravan/certs");
+  EXPECT_EQ(config->psk_file(), "/abs/psk");
+  config = LoadConfig(kGood, "daemon.textproto");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->policy_file(), "policy.textproto");
+}
+
+struct BadConfig {
+  const char* name;
+  std::string text;
+  const char* place;  // after the file's name
+  const char* what;
+};
+
+class BadConfigs : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(BadConfigs, AreRefusedWithTheirPlace) {
+  std::string error = Error(GetParam().text);
+  EXPECT_THAT(error, StartsWith(absl::StrCat("/etc/caravan/daemon.textproto", GetParam().place)));
+  EXPECT_THAT(error, HasSubstr(GetParam().what));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadConfigs,
+    testing::Values(
+        BadConfig{"Syntax", "node_name: \"a\"\npolicy_file 3", ":2:13: ", "Expected \":\""},
+        BadConfig{"UnknownField", "node_name: \"a\"\n  colour: 3", ":2:9: ", "colour"},
+        BadConfig{"WrongType", "node_name: 7", ":1:12: ", "Expected string"},
+        BadConfig{"Empty", "", ":1:1: ", "node_name: is required"},
+        BadConfig{"NodeName", absl::StrCat("# a comment\n", "node_name: \"Node A\"\n"), ":2:1: ",
+                  "is not 1 to 64 characters"},
+        BadConfig{"WildcardUnadvertised",
+                  "node_name: \"a\"\npolicy_file: \"p\"\nattester { sev_snp {} }", ":1:1: ",
+                  "advertised_control_address: is required"},
+        BadConfig{"AdvertisedWildcard",
+                  absl::StrCat(kGood, "advertised_data_address: \"0.0.0.0:1\"\n"), ":6:1: ",
+                  "is a wildcard"},
+        BadConfig{"NoPort", "node_name: \"a\"\n\n  control_address: \"10.0.0.1\"\n", ":3:3: ",
+                  "has no port"},
+        BadConfig{"PortTooLarge", "node_name: \"a\"\ncontrol_address: \"10.0.0.1:70000\"\n",
+                  ":2:1: ", "no port between 0 and 65535"},
+        BadConfig{"RootDirectoryMissing",
+                  "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
+                  "policy_file: \"p\"\nattester {\n  insecure_software {}\n}\n",
+                  ":6:3: ", "attester.insecure_software.root_directory: is required"},
+        BadConfig{"LimitTooSmall",
+                  absl::StrCat(kGood, "limits {\n  max_half_open: 1\n  max_applications: 9999\n}"),
+                  ":8:3: ", "limits.max_applications: 9999 is not between 1 and 4096"},
+        BadConfig{"RuntimeDirTooLong",
+                  absl::StrCat(kGood, "runtime_dir: \"/", std::string(100, 'r'), "\""), ":6:1: ",
+                  "runtime_dir: is too long"}),
+    [](const testing::TestParamInfo<BadConfig>& info) { return info.param.name; });
+
+TEST(Config, ReportsTheFirstErrorOfTheFile) {
+  std::string error = Error("policy_file: \"\"\ncontrol_address: \"x\"\nnode_name: \"A\"\n");
+  EXPECT_THAT(error, HasSubstr(":1:1: policy_file"));
+}
+
+TEST(Config, RefusesOversizedText) {
+  EXPECT_THAT(Error(std::string(kMaxConfigSize + 1, ' ')), HasSubstr("at most"));
+}
+
+TEST(Config, NamesAFileThatIsNotThere) {
+  absl::StatusOr<v1::Config> config = ReadConfig("/nonexistent/daemon.textproto");
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(config.status().message()), HasSubstr("/nonexistent/daemon.textproto"));
+}
+
+TEST(Address, ParsesNamesAndBothFamilies) {
+  EXPECT_EQ(ParseAddress("node-a:7400")->host, "node-a");
+  EXPECT_EQ(ParseAddress("[::1]:7400")->host, "::1");
+  EXPECT_EQ(ParseAddress("[::1]:7400")->ToString(), "[::1]:7400");
+  EXPECT_EQ(ParseAddress("10.0.0.1:0")->port, 0);
+  for (const char* bad : {"", ":1", "::1:7400", "a:", "a:-1", "a: 1", "a:1x", "[]:1"}) {
+    EXPECT_FALSE(ParseAddress(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace caravan::ops

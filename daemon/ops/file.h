@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading whole files within a limit.
+#ifndef CARAVAN_DAEMON_OPS_FILE_H_
+#define CARAVAN_DAEMON_OPS_FILE_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace caravan::ops {
+
+// The whole file. NotFound, PermissionDenied, or InvalidArgument when it is longer than `limit`
+// bytes or not a regular file (a device would never end).
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t limit);
+
+// `path` itself when it is a file; the regular files in it, sorted by name, when it is a folder.
+absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path);
+
+}  // namespace caravan::ops
+
+#endif  // CARAVAN_DAEMON_OPS_FILE_H_

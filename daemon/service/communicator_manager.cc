@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/communicator_manager.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "collective/selector.h"
+#include "daemon/ops/log.h"
+#include "proto/caravan/v1/shared_ring.h"
+
+namespace caravan::service {
+namespace {
+
+constexpr int kWorkers = 8;
+
+// The suites that this node can seal and open, best first.
+std::vector<uint32_t> OfferedSuites() {
+  return {static_cast<uint32_t>(crypto::Suite::kAes256Gcm),
+          static_cast<uint32_t>(crypto::Suite::kChaCha20Poly1305)};
+}
+
+// The root gives up a little before the joiner does, so that its reason arrives.
+absl::Duration RootTimeout(absl::Duration left) {
+  return left - std::min(absl::Milliseconds(500), left / 5);
+}
+
+absl::StatusOr<std::shared_ptr<engine::SharedMemory>> MakeRing(uint32_t rank, uint32_t size) {
+  auto memory = engine::SharedMemory::Create("caravan-ring", sizeof(v1::SharedRing));
+  if (!memory.ok()) return memory.status();
+  auto* ring = new ((*memory)->data()) v1::SharedRing{};
+  ring->magic = v1::kRingMagic;
+  ring->version = v1::kRingVersion;
+  ring->capacity = v1::kRingCapacity;
+  ring->rank = rank;
+  ring->size = size;
+  return memory;
+}
+
+}  // namespace
+
+CommunicatorManager::CommunicatorManager(Options options)
+    : options_(std::move(options)),
+      selector_table_(collective::Canonical(collective::DefaultSelectorTable())),
+      rendezvous_(options_.max_communicators),
+      workers_(kWorkers),
+      arbiter_({.epochs = &epochs_,
+                .engine = options_.engine,
+                .workers = &workers_,
+                .peer = [this](const Membership& m, uint16_t rank) { return MemberClient(m, rank); },
+                .try_for = options_.arbitration_try}) {}
+
+CommunicatorManager::~CommunicatorManager() { Stop(); }
+
+std::shared_ptr<PeerClient> CommunicatorManager::MemberClient(const Membership& membership,
+                                                              uint16_t rank) const {
+  // A newer session serves as well: it is with the same node.
+  auto spki = ToArray<32>(membership.roster().members(rank).spki(), "spki");
+  std::shared_ptr<session::Session> session =
+      spki.ok() ? options_.tools.sessions->FindPeer(*spki) : nullptr;
+  if (session == nullptr) session = membership.SessionWith(rank);
+  return session == nullptr ? nullptr : options_.tools.peer(*session);
+}
+
+absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorManager::Reserve(
+    const std::shared_ptr<Application>& application, const CreateOptions& options) {
+  auto communicator = std::make_shared<Communicator>();
+  communicator->application = application;
+  communicator->who = absl::StrCat("rank ", options.rank, " (", options_.node, ")");
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopped_) return absl::UnavailableError("the daemon is stopping");
+  // EndApplication() looks under the same lock: what it does not see is refused here.
+  if (application->ended) return absl::AbortedError("the application has ended");
+  if (communicators_.size() >= options_.max_communicators) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this node has ", options_.max_communicators,
+                     " communicators already (limits.max_communicators)"));
+  }
+  communicator->handle = next_handle_++;
+  communicators_[communicator->handle] = communicator;
+  return communicator;
+}
+
+absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
+    const std::shared_ptr<Application>& application, const CreateOptions& options) {
+  const absl::Time deadline = absl::Now() + options.timeout;
+  absl::StatusOr<crypto::SecretBytes> contribution =
+      crypto::SecretBytes::Random(kContributionSize);
+  if (!contribution.ok()) return contribution.status();
+  v1::JoinRequest request;
+  request.set_communicator(options.name);
+  request.set_rank(options.rank);
+  request.set_size(options.size);
+  // The contribution is no secret: it only makes the epoch's name one of a kind.
+  request.set_contribution(reinterpret_cast<const char*>(contribution->Expose().data()),
+                           contribution->size());
+  request.set_control_address(options_.control_address);
+  request.set_data_address(options_.data_address);
+  for (uint32_t suite : OfferedSuites()) request.add_suites(suite);
+  request.set_chunk_log2(options.chunk_log2);
+  request.set_lanes(options.lanes);
+  request.set_selector_table(selector_table_);
+  request.set_suite(options.suite);
+  request.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(options.timeout)));
+  request.set_node(options_.node);
+  request.set_policy_digest(ToBytes(options_.policy_digest));
+  if (absl::Status status = CheckJoin(request); !status.ok()) return status;
+  if (options.rank != 0 && options.root_address == options_.control_address) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("root_address: ", options.root_address, " is this node itself, but rank ",
+                     options.rank, " is not the root: a communicator takes one rank of a node"));
+  }
+
+  auto communicator = Reserve(application, options);
+  if (!communicator.ok()) return communicator.status();
+  absl::StatusOr<Joined> joined =
+      options.rank == 0 ? JoinAtRoot(**communicator, request, options, deadline)
+                        : JoinRemote(**communicator, request, options, deadline);
+  absl::Status status = joined.status();
+  Created created{(*communicator)->handle, ""};
+  if (joined.ok()) {
+    created.suite = SuiteText(joined->roster.suite());
+    status = Establish(**communicator, options, *std::move(joined), deadline);
+  }
+  if (!status.ok()) {
+    Forget(created.handle);
+    return status;
+  }
+  return created;
+}
+
+absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
+    Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
+    absl::Time deadline) {
+  Joiner self{request, options_.tools.sessions->local_spki(), crypto::SessionId{}};
+  auto gathered = rendezvous_.Join(
+      std::move(self), deadline, [&] { return !communicator.cancellation.status().ok(); });
+  if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
+  if (!gathered.ok()) return gathered.status();
+  Joined joined{(*gathered)->roster, (*gathered)->epoch, {}};
+  auto secret = (*gathered)->secret.Clone();
+  if (!secret.ok()) return secret.status();
+  joined.secret = *std::move(secret);
+  return joined;
+}
+
+absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
+    Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
+    absl::Time deadline) {
+  auto at_root = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(communicator.who, " could not reach the root "
+                                                    "at ", options.root_address, ": ",
+                                                    status.message()));
+  };
+  auto session = options_.tools.sessions->Connect(options.root_address, deadline);
+  if (!session.ok()) return at_root(session.status());
+  std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
+  if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));
+
+  v1::JoinRequest timed = request;
+  absl::Duration left = std::max(deadline - absl::Now(), absl::Milliseconds(1));
+  timed.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(left)));
+  v1::JoinReply reply;
+  absl::Status status = root->Join(timed, &reply, deadline, &communicator.cancellation);
+  if (!status.ok()) return status;
+
+  OwnPart own;
+  own.communicator = options.name;
+  own.rank = options.rank;
+  own.size = options.size;
+  own.spki = options_.tools.sessions->local_spki();
+  own.root_session = (*session)->id();
+  own.contribution = request.contribution();
+  own.suites.assign(request.suites().begin(), request.suites().end());
+  own.policy_digest = options_.policy_digest;
+  own.chunk_log2 = options.chunk_log2;
+  own.lanes = options.lanes;
+  own.selector_table = selector_table_;
+  own.suite = options.suite;
+  status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
+  if (!status.ok()) return status;
+  Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}};
+  auto secret = UnwrapEpochSecret(reply.wrapped_secret(), (*session)->secret(), joined.epoch,
+                                  static_cast<uint16_t>(options.rank));
+  if (!secret.ok()) return secret.status();
+  joined.secret = *std::move(secret);
+  return joined;
+}
+
+absl::Status CommunicatorManager::Establish(Communicator& communicator,
+                                            const CreateOptions& options, Joined joined,
+                                            absl::Time deadline) {
+  auto membership =
+      std::make_shared<Membership>(std::move(joined.roster), static_cast<uint16_t>(options.rank),
+                                   joined.epoch, std::move(joined.secret));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    communicator.membership = membership;
+  }
+  if (absl::Status status = epochs_.Add(membership); !status.ok()) return status;
+  // An application that ended before its epoch was known has not been reported to the others.
+  AssemblyFault fault{communicator.cancellation.status(), membership->rank()};
+  if (fault.status.ok()) fault = Assemble(*membership, options_.tools, deadline);
+  if (fault.status.ok()) {
+    fault = {StartGroup(communicator, *membership, options), membership->rank()};
+  }
+  if (fault.status.ok()) return absl::OkStatus();
+  absl::Status agreed = arbiter_.Arbitrate(
+      membership, MakeReport(fault.status, membership->rank(), fault.peer));
+  options_.engine->Remove(membership->epoch());
+  epochs_.Retire(membership->epoch());
+  return agreed;
+}
+
+absl::Status CommunicatorManager::StartGroup(Communicator& communicator, Membership& membership,
+                                             const CreateOptions& options) {
+  auto ring = MakeRing(options.rank, options.size);
+  if (!ring.ok()) return ring.status();
+  engine::GroupConfig group;
+  group.deadline = options.deadline;
+  group.selector = collective::DefaultSelectorTable();
+  group.ring = *ring;
+  group.buffers = communicator.application->buffers;
+  group.on_fault = [this, epoch = membership.epoch()](engine::Fault fault) {
+    arbiter_.OnFault(epoch, std::move(fault));
+  };
+  if (absl::Status status = membership.FillGroup(&group); !status.ok()) return status;
+  group.wake_fd = fcntl(communicator.application->wake_fd, F_DUPFD_CLOEXEC, 0);
+  if (group.wake_fd < 0) return absl::ErrnoToStatus(errno, "cannot duplicate the wake eventfd");
+  if (absl::Status status = options_.engine->AddGroup(std::move(group)); !status.ok()) {
+    return status;
+  }
+  // An end that was decided before the engine knew the group has not reached it.
+  if (auto decided = membership.decided()) return ToStatus(*decided);
+  ops::Log(ops::Level::kInfo, "communicator stands",
+           {{"name", options.name},
+            {"rank", options.rank},
+            {"size", options.size},
+            {"epoch", ShortHex(membership.epoch())},
+            {"suite", SuiteText(membership.roster().suite())}});
+  std::lock_guard<std::mutex> lock(mutex_);
+  communicator.ring = *std::move(ring);
+  return absl::OkStatus();
+}
+
+}  // namespace caravan::service

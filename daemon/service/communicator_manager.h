@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicators, from an application's request to their end: join at the root, an epoch, a group
+// of the engine. Also the node's side of what peers ask (peer.h). README.md has the flow.
+#ifndef CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_
+#define CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/engine/engine.h"
+#include "daemon/service/applications.h"
+#include "daemon/service/assembly.h"
+#include "daemon/service/epoch.h"
+#include "daemon/service/epoch_table.h"
+#include "daemon/service/failure.h"
+#include "daemon/service/peer.h"
+#include "daemon/service/rendezvous.h"
+#include "daemon/service/worker_pool.h"
+
+namespace caravan::service {
+
+struct CreateOptions {
+  std::string name;
+  std::string root_address;  // rank 0 needs none
+  uint32_t rank = 0;
+  uint32_t size = 1;
+  uint32_t chunk_log2 = 17;
+  uint32_t lanes = 1;
+  std::string suite;         // empty: the root chooses
+  absl::Duration deadline = absl::Seconds(30);
+  absl::Duration timeout = absl::Seconds(60);
+};
+
+// Thread-safe.
+class CommunicatorManager : public PeerHandler {
+ public:
+  struct Options {
+    std::string node;
+    std::string control_address;  // as peers dial them
+    std::string data_address;
+    crypto::Sha256Digest policy_digest{};
+    uint32_t max_communicators = 256;
+    AssemblyTools tools;              // its session manager outlives this object
+    engine::Engine* engine = nullptr;  // likewise
+    absl::Duration arbitration_try = absl::Seconds(1);
+  };
+  explicit CommunicatorManager(Options options);
+  ~CommunicatorManager() override;
+
+  struct Created {
+    uint64_t handle = 0;
+    std::string suite;
+  };
+  // Blocks until the communicator stands, or fails: within options.timeout and the arbitration of
+  // the reason after it. InvalidArgument names the field, or both sides of a contradiction.
+  absl::StatusOr<Created> Create(const std::shared_ptr<Application>& application,
+                                 const CreateOptions& options);
+  // NotFound: no such handle of this application.
+  absl::Status Destroy(const Application& application, uint64_t handle);
+  absl::Status Abort(const Application& application, uint64_t handle, const std::string& reason);
+  absl::StatusOr<std::shared_ptr<engine::SharedMemory>> Ring(const Application& application,
+                                                             uint64_t handle) const;
+
+  // The application is gone: its communicators end on all ranks, what it is making is given up.
+  void EndApplication(const Application& application);
+  // Epochs with the session's peer end, unless another session with it is open. Never blocks.
+  void OnSessionClosed(const session::Session& session);
+  // A lane from the data listener.
+  void OnLane(transport::DataConnection lane);
+  // Ends all communicators, on all ranks as far as they answer. Idempotent.
+  void Stop();
+
+  absl::Status Join(const Caller& caller, const v1::JoinRequest& request,
+                    v1::JoinReply* reply) override;
+  absl::Status Confirm(const Caller& caller, const v1::ConfirmRequest& request,
+                       v1::ConfirmReply* reply) override;
+  absl::Status ReportFault(const Caller& caller, const v1::ReportFaultRequest& request,
+                           v1::ReportFaultReply* reply) override;
+  absl::Status EndEpoch(const Caller& caller, const v1::EndEpochRequest& request) override;
+  absl::Status DescribeOperation(const Caller& caller,
+                                 const v1::DescribeOperationRequest& request,
+                                 v1::DescribeOperationReply* reply) override;
+
+ private:
+  struct Communicator {
+    uint64_t handle = 0;
+    std::shared_ptr<Application> application;
+    std::string who;            // "rank 1 (node-b)"
+    Cancellation cancellation;  // set when the application ends
+    // Guarded by the manager's mutex.
+    std::shared_ptr<Membership> membership;
+    std::shared_ptr<engine::SharedMemory> ring;  // once it stands
+  };
+  struct Joined {
+    v1::Roster roster;
+    crypto::EpochId epoch{};
+    crypto::SecretBytes secret;
+  };
+  absl::StatusOr<std::shared_ptr<Communicator>> Reserve(
+      const std::shared_ptr<Application>& application, const CreateOptions& options);
+  absl::StatusOr<Joined> JoinAtRoot(Communicator& communicator, const v1::JoinRequest& request,
+                                    const CreateOptions& options, absl::Time deadline);
+  absl::StatusOr<Joined> JoinRemote(Communicator& communicator, const v1::JoinRequest& request,
+                                    const CreateOptions& options, absl::Time deadline);
+  absl::Status Establish(Communicator& communicator, const CreateOptions& options, Joined joined,
+                         absl::Time deadline);
+  absl::Status StartGroup(Communicator& communicator, Membership& membership,
+                          const CreateOptions& options);
+  void Forget(uint64_t handle);
+  // Ends it on all ranks with `reason`, then here for good.
+  void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);
+  absl::StatusOr<std::shared_ptr<Communicator>> Find(const Application& application,
+                                                     uint64_t handle) const;
+  std::shared_ptr<PeerClient> MemberClient(const Membership& membership, uint16_t rank) const;
+
+  const Options options_;
+  const std::string selector_table_;
+  Rendezvous rendezvous_;
+  EpochTable epochs_;
+  WorkerPool workers_;
+  FailureArbiter arbiter_;
+  mutable std::mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<Communicator>> communicators_;
+  uint64_t next_handle_ = 1;
+  bool stopped_ = false;
+};
+
+}  // namespace caravan::service
+
+#endif  // CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/communicator_manager.h"
+
+#include <future>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/service/fake_cluster.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/caravan/v1/shared_ring.h"
+
+namespace caravan::service {
+namespace {
+
+using testing::HasSubstr;
+using Result = absl::StatusOr<CommunicatorManager::Created>;
+
+CreateOptions OptionsFor(int rank, int size) {
+  CreateOptions options;
+  options.name = "train";
+  options.root_address = "10.0.0.1:7400";
+  options.rank = rank;
+  options.size = size;
+  options.timeout = absl::Seconds(20);
+  return options;
+}
+
+std::future<Result> Start(FakeCluster& cluster, int node, CreateOptions options) {
+  return std::async(std::launch::async, [&cluster, node, options] {
+    return cluster[node].manager->Create(cluster[node].application, options);
+  });
+}
+
+// All ranks at once; rank i on node i.
+std::vector<uint64_t> StandUp(FakeCluster& cluster, int size, uint32_t lanes = 1) {
+  std::vector<std::future<Result>> creates;
+  for (int i = 0; i < size; ++i) {
+    CreateOptions options = OptionsFor(i, size);
+    options.lanes = lanes;
+    creates.push_back(Start(cluster, i, options));
+  }
+  std::vector<uint64_t> handles;
+  for (auto& create : creates) {
+    Result result = create.get();
+    EXPECT_TRUE(result.ok()) << result.status();
+    handles.push_back(result.ok() ? result->handle : 0);
+    EXPECT_EQ(result.ok() ? result->suite : "", "AES_256_GCM");
+  }
+  return handles;
+}
+
+std::string Text(const absl::Status& status) { return std::string(status.message()); }
+
+engine::Fault MakeFault(int rank, int peer, absl::StatusCode code, std::string message) {
+  engine::Fault fault;
+  fault.code = code;
+  fault.rank = static_cast<uint16_t>(rank);
+  fault.peer = static_cast<uint16_t>(peer);
+  fault.message = std::move(message);
+  return fault;
+}
+
+class Sizes : public testing::TestWithParam<int> {};
+
+TEST_P(Sizes, StandOnAllRanksWithTheSameKeys) {
+  const int size = GetParam();
+  FakeCluster cluster(size);
+  std::vector<uint64_t> handles = StandUp(cluster, size, /*lanes=*/2);
+  for (int i = 0; i < size; ++i) {
+    engine::GroupConfig* group = cluster[i].engine->group();
+    ASSERT_NE(group, nullptr);
+    EXPECT_EQ(group->rank, i);
+    EXPECT_EQ(group->epoch, cluster[0].engine->group()->epoch);
+    ASSERT_EQ(group->peers.size(), static_cast<size_t>(size - 1));
+    for (engine::Peer& peer : group->peers) {
+      EXPECT_EQ(peer.lanes.size(), 2u);
+      engine::GroupConfig* other = cluster[peer.rank].engine->group();
+      for (engine::Peer& back : other->peers) {
+        if (back.rank != i) continue;
+        EXPECT_TRUE(crypto::ConstantTimeEquals(peer.pair_parent_out.Expose(),
+                                               back.pair_parent_in.Expose()));
+        EXPECT_FALSE(crypto::ConstantTimeEquals(peer.pair_parent_out.Expose(),
+                                                peer.pair_parent_in.Expose()));
+        EXPECT_TRUE(crypto::ConstantTimeEquals(peer.sender_parent.Expose(),
+                                               other->sender_parent.Expose()));
+      }
+    }
+    auto ring = cluster[i].manager->Ring(*cluster[i].application, handles[i]);
+    ASSERT_TRUE(ring.ok());
+    auto* header = reinterpret_cast<v1::SharedRing*>((*ring)->data());
+    EXPECT_EQ(header->magic, v1::kRingMagic);
+    EXPECT_EQ(header->rank, static_cast<uint32_t>(i));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Sizes, testing::Values(1, 2, 3, 5, 8));
+
+TEST(Communicators, FailAlikeWhenRanksDisagree) {
+  FakeCluster cluster(2);
+  std::future<Result> root = Start(cluster, 0, OptionsFor(0, 2));
+  std::future<Result> other = Start(cluster, 1, OptionsFor(1, 4));
+  absl::Status status = root.get().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Text(status), HasSubstr("(node-b)"));
+  EXPECT_THAT(Text(status), HasSubstr("(node-a)"));
+  EXPECT_EQ(other.get().status(), status);
+}
+
+TEST(Communicators, NameTheRankThatNeverCame) {
+  FakeCluster cluster(2);
+  CreateOptions options = OptionsFor(0, 2);
+  options.timeout = absl::Milliseconds(200);
+  absl::Status status = Start(cluster, 0, options).get().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Text(status), HasSubstr("rank 1 has not joined"));
+}
+
+TEST(Communicators, RefuseARootThatIsTheNodeItself) {
+  FakeCluster cluster(2);
+  CreateOptions options = OptionsFor(1, 2);
+  EXPECT_THAT(Text(Start(cluster, 0, options).get().status()), HasSubstr("is this node itself"));
+}
+
+TEST(Communicators, AreCapped) {
+  FakeCluster cluster(1, /*max_communicators=*/1);
+  StandUp(cluster, 1);
+  EXPECT_EQ(Start(cluster, 0, OptionsFor(0, 1)).get().status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(Communicators, EndOnAllRanksWhenAnApplicationEnds) {
+  FakeCluster cluster(3);
+  StandUp(cluster, 3);
+  cluster[1].manager->EndApplication(*cluster[1].application);
+  for (int i = 0; i < 3; ++i) {
+    absl::Status failure = cluster[i].engine->Failure();
+    EXPECT_EQ(Text(failure), "rank 1 (node-b): application (pid 101) ended");
+  }
+}
+
+TEST(Communicators, GiveUpWhenAnApplicationEndsWhileJoining) {
+  FakeCluster cluster(3);
+  std::future<Result> root = Start(cluster, 0, OptionsFor(0, 3));
+  std::future<Result> other = Start(cluster, 1, OptionsFor(1, 3));
+  absl::SleepFor(absl::Milliseconds(100));
+  cluster[1].manager->EndApplication(*cluster[1].application);
+  EXPECT_THAT(Text(root.get().status()), HasSubstr("rank 1 (node-b) left"));
+  EXPECT_FALSE(other.get().ok());
+}
+
+TEST(Communicators, EndWithTheFirstReasonOfSeveral) {
+  FakeCluster cluster(4);
+  StandUp(cluster, 4);
+  for (int i = 0; i < 4; ++i) {
+    cluster[i].engine->group()->on_fault(
+        MakeFault(i, (i + 1) % 4, absl::StatusCode::kDataLoss, absl::StrCat("fault of ", i)));
+  }
+  absl::Status first = cluster[0].engine->Failure();
+  EXPECT_THAT(Text(first), HasSubstr("fault of"));
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(cluster[i].engine->Failure(), first);
+}
+
+struct Loss {
+  const char* name;
+  bool silent;
+};
+class Losses : public testing::TestWithParam<Loss> {};
+
+TEST_P(Losses, OfTheRootAreDecidedByTheNextRank) {
+  FakeCluster cluster(4);
+  StandUp(cluster, 4);
+  (GetParam().silent ? cluster[0].silent : cluster[0].dead) = true;
+  // Rank 2 blames the one that forwards to it, as in a ring.
+  for (int i : {3, 2, 1}) {
+    cluster[i].engine->group()->on_fault(MakeFault(
+        i, i == 2 ? 1 : 0, absl::StatusCode::kDeadlineExceeded, absl::StrCat("fault of ", i)));
+  }
+  absl::Status first = cluster[1].engine->Failure();
+  EXPECT_FALSE(first.ok());
+  EXPECT_EQ(cluster[2].engine->Failure(), first);
+  EXPECT_EQ(cluster[3].engine->Failure(), first);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Losses, testing::Values(Loss{"Dead", false}, Loss{"Silent", true}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Communicators, ExplainAMismatchFromBothSides) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  cluster[0].engine->description = "allreduce(f32 × 1024, sum)";
+  cluster[1].engine->description = "allreduce(f32 × 2048, sum)";
+  engine::Fault fault = MakeFault(1, 0, absl::StatusCode::kInvalidArgument, "mismatch");
+  fault.mismatch = true;
+  fault.sequence = 3;
+  cluster[1].engine->group()->on_fault(fault);
+  for (int i : {0, 1}) {
+    EXPECT_EQ(Text(cluster[i].engine->Failure()),
+              "rank 0 called allreduce(f32 × 1024, sum), rank 1 called allreduce(f32 × 2048, "
+              "sum) as operation 3");
+  }
+}
+
+TEST(Communicators, EndWhenReattestationFails) {
+  FakeCluster cluster(3);
+  StandUp(cluster, 3);
+  auto session = cluster[0].sessions->FindPeer(cluster[2].spki);
+  session->Close(absl::PermissionDeniedError("measurement ab is not listed [SNP_MEASUREMENT]"));
+  cluster[0].manager->OnSessionClosed(*session);
+  for (int i = 0; i < 3; ++i) {
+    absl::Status failure = cluster[i].engine->Failure();
+    EXPECT_EQ(failure.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_EQ(Text(failure),
+              "re-attestation of rank 2 (node-c) failed: measurement ab is not listed "
+              "[SNP_MEASUREMENT]");
+  }
+}
+
+TEST(Communicators, OutliveASessionThatHasASuccessor) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  auto session = cluster[0].sessions->FindPeer(cluster[1].spki);
+  cluster[0].sessions->Add(std::make_shared<FakeSession>(
+      crypto::SessionId{99}, crypto::Role::kInitiator, cluster[0].spki, cluster[1].spki,
+      *crypto::SecretBytes::Random(48)));
+  session->Close(absl::UnavailableError("replaced"));
+  cluster[0].manager->OnSessionClosed(*session);
+  EXPECT_TRUE(cluster[0].engine->Failure(absl::Milliseconds(200)).ok());
+}
+
+TEST(Communicators, AbortOnAllRanksWithTheReason) {
+  FakeCluster cluster(3);
+  std::vector<uint64_t> handles = StandUp(cluster, 3);
+  ASSERT_TRUE(cluster[2].manager->Abort(*cluster[2].application, handles[2], "loss is NaN").ok());
+  for (int i = 0; i < 3; ++i) {
+    absl::Status failure = cluster[i].engine->Failure();
+    EXPECT_EQ(failure.code(), absl::StatusCode::kAborted);
+    EXPECT_EQ(Text(failure), "rank 2 (node-c): aborted: loss is NaN");
+  }
+}
+
+TEST(Communicators, AnswerWithTheirReasonAfterTheyAreDestroyed) {
+  FakeCluster cluster(2);
+  std::vector<uint64_t> handles = StandUp(cluster, 2);
+  ASSERT_TRUE(cluster[0].manager->Destroy(*cluster[0].application, handles[0]).ok());
+  EXPECT_EQ(cluster[0].engine->group(), nullptr);
+  EXPECT_TRUE(cluster[1].engine->Failure(absl::Milliseconds(100)).ok());
+  cluster[1].engine->group()->on_fault(
+      MakeFault(1, 0, absl::StatusCode::kUnavailable, "connection closed"));
+  EXPECT_THAT(Text(cluster[1].engine->Failure()),
+              HasSubstr("rank 0 (node-a): application (pid 100) has left"));
+  EXPECT_EQ(cluster[0].manager->Destroy(*cluster[0].application, handles[0]).code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(Communicators, AreNotMadeForAnApplicationThatHasEnded) {
+  FakeCluster cluster(1);
+  cluster[0].applications.Remove(cluster[0].application->id);
+  EXPECT_EQ(Start(cluster, 0, OptionsFor(0, 1)).get().status().code(),
+            absl::StatusCode::kAborted);
+}
+
+TEST(Communicators, BelongToTheirApplication) {
+  FakeCluster cluster(1);
+  std::vector<uint64_t> handles = StandUp(cluster, 1);
+  auto stranger = *cluster[0].applications.Add({200, 0, 0});
+  EXPECT_EQ(cluster[0].manager->Destroy(*stranger, handles[0]).code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_FALSE(cluster[0].manager->Ring(*stranger, handles[0]).ok());
+}
+
+TEST(Communicators, StandAgainAfterAFailure) {
+  FakeCluster cluster(2);
+  std::vector<uint64_t> handles = StandUp(cluster, 2);
+  for (int i : {0, 1}) {
+    EXPECT_TRUE(cluster[i].manager->Destroy(*cluster[i].application, handles[i]).ok());
+  }
+  StandUp(cluster, 2);
+  EXPECT_NE(cluster[0].engine->group(), nullptr);
+}
+
+TEST(PeerCalls, OfNonMembersAreRefused) {
+  FakeCluster cluster(3);
+  StandUp(cluster, 2);
+  cluster.Link(cluster[2], cluster[0]);
+  Caller outsider{cluster[0].sessions->FindPeer(cluster[2].spki)};
+  std::string epoch = ToBytes(cluster[0].engine->group()->epoch);
+  v1::EndEpochRequest end;
+  end.set_epoch(epoch);
+  end.mutable_decided()->set_code(1);
+  EXPECT_EQ(cluster[0].manager->EndEpoch(outsider, end).code(),
+            absl::StatusCode::kPermissionDenied);
+  v1::ReportFaultRequest report;
+  report.set_epoch(epoch);
+  report.mutable_fault()->set_code(1);
+  v1::ReportFaultReply reply;
+  EXPECT_EQ(cluster[0].manager->ReportFault(outsider, report, &reply).code(),
+            absl::StatusCode::kPermissionDenied);
+  report.set_epoch(std::string(32, 'x'));
+  EXPECT_EQ(cluster[0].manager->ReportFault(outsider, report, &reply).code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(cluster[0].engine->Failure(absl::Milliseconds(50)).ok());
+}
+
+TEST(PeerCalls, ConfirmOnceAndFromTheLowerRank) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  Caller root{cluster[1].sessions->FindPeer(cluster[0].spki), absl::Now() + absl::Seconds(1)};
+  v1::ConfirmRequest request;
+  request.set_epoch(ToBytes(cluster[1].engine->group()->epoch));
+  request.set_source(0);
+  request.set_mac(std::string(48, 'x'));
+  v1::ConfirmReply reply;
+  EXPECT_EQ(cluster[1].manager->Confirm(root, request, &reply).code(),
+            absl::StatusCode::kFailedPrecondition);
+  request.set_source(1);
+  EXPECT_EQ(cluster[1].manager->Confirm(root, request, &reply).code(),
+            absl::StatusCode::kInvalidArgument);
+  request.set_epoch("short");
+  EXPECT_EQ(cluster[1].manager->Confirm(root, request, &reply).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(PeerCalls, CannotJoinAsTheRoot) {
+  FakeCluster cluster(2);
+  cluster.Link(cluster[1], cluster[0]);
+  Caller caller{cluster[0].sessions->FindPeer(cluster[1].spki)};
+  v1::JoinRequest request;
+  v1::JoinReply reply;
+  EXPECT_THAT(Text(cluster[0].manager->Join(caller, request, &reply)), HasSubstr("rank: 0"));
+}
+
+}  // namespace
+}  // namespace caravan::service

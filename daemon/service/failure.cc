@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/failure.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "daemon/ops/log.h"
+#include "daemon/service/epoch.h"
+
+namespace caravan::service {
+namespace {
+
+// A peer that has gone silent or closed its end: it may not answer.
+bool MayBeDead(const v1::FaultReport& report) {
+  auto code = static_cast<absl::StatusCode>(report.code());
+  return report.peer() != report.rank() && (code == absl::StatusCode::kUnavailable ||
+                                            code == absl::StatusCode::kDeadlineExceeded);
+}
+
+}  // namespace
+
+v1::FaultReport FailureArbiter::End(const std::shared_ptr<Membership>& membership,
+                                    const v1::FaultReport& decided, bool* first) {
+  v1::FaultReport reason = membership->Decide(decided, first);
+  if (*first) {
+    absl::Status status = ToStatus(reason);
+    ops::Log(ops::Level::kWarning, "epoch ended",
+             {{"communicator", membership->roster().communicator()},
+              {"epoch", ShortHex(membership->epoch())},
+              {"rank", membership->rank()},
+              {"reason", status.message()}});
+    options_.engine->Fail(membership->epoch(), status);
+  }
+  return reason;
+}
+
+v1::FaultReport FailureArbiter::DecideHere(const std::shared_ptr<Membership>& membership,
+                                           const v1::FaultReport& report, int told) {
+  bool first = false;
+  v1::FaultReport decided = End(membership, report, &first);
+  if (!first) return decided;
+  for (uint16_t rank = 0; rank < membership->size(); ++rank) {
+    if (rank == membership->rank() || rank == told) continue;
+    options_.workers->Post([this, membership, decided, rank] {
+      std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank);
+      if (peer == nullptr) return;
+      v1::EndEpochRequest request;
+      request.set_epoch(ToBytes(membership->epoch()));
+      *request.mutable_decided() = decided;
+      absl::Status status = peer->EndEpoch(request, absl::Now() + options_.try_for);
+      if (status.ok() || absl::IsNotFound(status)) return;
+      ops::Log(ops::Level::kInfo, "member not told of an epoch's end",
+               {{"member", membership->Name(rank)}, {"error", status.message()}});
+    });
+  }
+  return decided;
+}
+
+absl::Status FailureArbiter::Arbitrate(const std::shared_ptr<Membership>& membership,
+                                       v1::FaultReport own) {
+  for (uint16_t rank = 0; rank < membership->rank(); ++rank) {
+    // Told meanwhile by another member's arbiter.
+    if (auto decided = membership->decided()) return ToStatus(*decided);
+    std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank);
+    if (peer == nullptr) continue;
+    bool doubtful = rank == own.peer() && MayBeDead(own);
+    v1::ReportFaultRequest request;
+    request.set_epoch(ToBytes(membership->epoch()));
+    *request.mutable_fault() = own;
+    v1::ReportFaultReply reply;
+    absl::Status status = peer->ReportFault(
+        request, &reply,
+        absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for));
+    if (!status.ok() || reply.decided().code() == 0) continue;
+    bool first = false;
+    return ToStatus(End(membership, reply.decided(), &first));
+  }
+  return ToStatus(DecideHere(membership, own, /*told=*/-1));
+}
+
+std::string FailureArbiter::ExplainMismatch(const Membership& membership,
+                                            const engine::Fault& fault) {
+  absl::StatusOr<std::string> ours =
+      options_.engine->DescribeOperation(membership.epoch(), fault.sequence);
+  std::shared_ptr<PeerClient> peer = options_.peer(membership, fault.peer);
+  if (!ours.ok() || peer == nullptr) return fault.message;
+  v1::DescribeOperationRequest request;
+  request.set_epoch(ToBytes(membership.epoch()));
+  request.set_sequence(fault.sequence);
+  v1::DescribeOperationReply reply;
+  if (!peer->DescribeOperation(request, &reply, absl::Now() + options_.try_for).ok()) {
+    return fault.message;
+  }
+  auto called = [](uint16_t rank, absl::string_view what) {
+    return absl::StrCat("rank ", rank, " called ", what);
+  };
+  std::string own_call = called(membership.rank(), *ours);
+  std::string peer_call = called(fault.peer, reply.description().substr(0, 256));
+  // The lower rank first, so that both sides would say the same.
+  if (fault.peer < membership.rank()) std::swap(own_call, peer_call);
+  return absl::StrCat(own_call, ", ", peer_call, " as operation ", fault.sequence);
+}
+
+void FailureArbiter::OnFault(const crypto::EpochId& epoch, engine::Fault fault) {
+  options_.workers->Post([this, epoch, fault = std::move(fault)] {
+    std::shared_ptr<Membership> membership = options_.epochs->Find(epoch);
+    if (membership == nullptr) return;
+    std::string message = fault.mismatch ? ExplainMismatch(*membership, fault) : fault.message;
+    v1::FaultReport report =
+        MakeReport(absl::Status(fault.code, message), membership->rank(), fault.peer);
+    report.set_sequence(fault.sequence);
+    report.set_phase(fault.phase);
+    report.set_chunk(fault.chunk);
+    report.set_bytes_done(fault.bytes_done);
+    Arbitrate(membership, std::move(report)).IgnoreError();
+  });
+}
+
+absl::StatusOr<std::shared_ptr<Membership>> FailureArbiter::FindFor(const Caller& caller,
+                                                                    absl::string_view epoch) {
+  auto id = ToArray<32>(epoch, "epoch");
+  if (!id.ok()) return id.status();
+  std::shared_ptr<Membership> membership = options_.epochs->Find(*id);
+  if (membership == nullptr) return absl::NotFoundError("epoch: is not known here");
+  if (!membership->RankOf(caller.session->peer_spki()).has_value()) {
+    return absl::PermissionDeniedError("epoch: the caller is no member of it");
+  }
+  return membership;
+}
+
+absl::Status FailureArbiter::OnReport(const Caller& caller, const v1::ReportFaultRequest& request,
+                                      v1::ReportFaultReply* reply) {
+  auto membership = FindFor(caller, request.epoch());
+  if (!membership.ok()) return membership.status();
+  if (request.fault().code() == 0) return absl::InvalidArgumentError("fault.code: is 0");
+  // Who reports is the caller, whatever it says.
+  v1::FaultReport fault = request.fault();
+  uint16_t reporter = *(*membership)->RankOf(caller.session->peer_spki());
+  fault.set_rank(reporter);
+  *reply->mutable_decided() = DecideHere(*membership, fault, reporter);
+  return absl::OkStatus();
+}
+
+absl::Status FailureArbiter::OnEnd(const Caller& caller, const v1::EndEpochRequest& request) {
+  auto membership = FindFor(caller, request.epoch());
+  if (!membership.ok()) return membership.status();
+  if (request.decided().code() == 0) return absl::InvalidArgumentError("decided.code: is 0");
+  bool first = false;
+  End(*membership, request.decided(), &first);
+  return absl::OkStatus();
+}
+
+absl::Status FailureArbiter::OnDescribe(const Caller& caller,
+                                        const v1::DescribeOperationRequest& request,
+                                        v1::DescribeOperationReply* reply) {
+  auto membership = FindFor(caller, request.epoch());
+  if (!membership.ok()) return membership.status();
+  absl::StatusOr<std::string> text =
+      options_.engine->DescribeOperation((*membership)->epoch(), request.sequence());
+  if (!text.ok()) return text.status();
+  reply->set_description(*text);
+  return absl::OkStatus();
+}
+
+}  // namespace caravan::service

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/integration/cluster.h"
+
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "attestation/insecure_software/insecure_root.h"
+#include "crypto/hash.h"
+#include "gtest/gtest.h"
+#include "proto/caravan/v1/admin.grpc.pb.h"
+
+namespace caravan::testing {
+namespace {
+
+std::string Runfile(const std::string& path) {
+  return absl::StrCat(std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"), "/", path);
+}
+
+template <size_t N>
+std::string Hex(const std::array<uint8_t, N>& bytes) {
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(bytes.data()), N));
+}
+
+std::unique_ptr<v1::Admin::Stub> AdminOf(const std::string& runtime_dir) {
+  return v1::Admin::NewStub(grpc::CreateChannel(absl::StrCat("unix:", runtime_dir, "/admin.sock"),
+                                                grpc::InsecureChannelCredentials()));
+}
+
+void SetDeadline(grpc::ClientContext* context) {
+  context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
+}
+
+}  // namespace
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void WriteAll(const std::string& path, const std::string& text, int mode) {
+  std::ofstream(path, std::ios::binary) << text;
+  chmod(path.c_str(), mode);
+}
+
+std::string Cluster::Daemon() { return Runfile("daemon/caravand"); }
+
+Cluster::Cluster() {
+  char folder[] = "/tmp/caravan-XXXXXX";
+  folder_ = mkdtemp(folder);
+  WriteRootAndPolicy();
+}
+
+Cluster::~Cluster() {
+  daemons_.clear();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void Cluster::WriteRootAndPolicy() {
+  auto root = attestation::InsecureRoot::Create(absl::Now());
+  ASSERT_TRUE(root.ok()) << root.status();
+  auto pem = root->ToPem();
+  ASSERT_TRUE(pem.ok()) << pem.status();
+  std::filesystem::create_directory(folder_ + "/root");
+  auto key = pem->key.Expose();
+  WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureKeyFile),
+           std::string(key.begin(), key.end()), 0600);
+  WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureChainFile), pem->chain);
+  WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureCrlFile), pem->crl);
+  std::string daemon = ReadAll(Daemon());
+  WriteAll(folder_ + "/policy.textproto",
+           absl::StrCat("name: \"test\"\nallow_insecure: true\ninsecure_root_spki_sha256: \"",
+                        Hex(root->SpkiSha256()), "\"\nsnp {\n  measurements { name: \"caravand\" "
+                        "sha384: \"", Hex(crypto::Sha384(crypto::AsBytes(daemon))), "\" }\n"
+                        "  any_platform: true\n  any_tcb: true\n  allow_smt: true\n}\n"));
+}
+
+std::string Cluster::runtime_dir(int node) const { return absl::StrCat(folder_, "/n", node); }
+
+std::string Cluster::WriteConfig(int node, const std::string& limits) const {
+  std::string path = absl::StrCat(folder_, "/node", node, ".textproto");
+  WriteAll(path, absl::StrCat("node_name: \"node-", std::string(1, static_cast<char>('a' + node)),
+                              "\"\ncontrol_address: \"127.0.0.1:0\"\ndata_address: \"127.0.0.1:0\"",
+                              "\nruntime_dir: \"n", node, "\"\npolicy_file: \"policy.textproto\"",
+                              "\nattester { insecure_software { root_directory: \"root\" } }\n",
+                              "limits { ", limits, " }\n"));
+  return path;
+}
+
+void Cluster::Start(int node, const std::string& limits, const std::string& binary) {
+  std::string ready = absl::StrCat(folder_, "/ready", node);
+  std::filesystem::remove(ready);
+  daemons_[node] = Process({binary.empty() ? Daemon() : binary, "--config",
+                            WriteConfig(node, limits), "--ready-file", ready});
+  for (absl::Time end = absl::Now() + absl::Seconds(60); absl::Now() < end;
+       absl::SleepFor(absl::Milliseconds(20))) {
+    std::string text = ReadAll(ready);
+    if (text.empty()) continue;
+    control_[node] = text.substr(8, text.find('\n') - 8);  // after "control="
+    return;
+  }
+  FAIL() << "the daemon of node " << node << " is not ready";
+}
+
+void Cluster::StartAll(int nodes) {
+  for (int node = 0; node < nodes; ++node) Start(node);
+}
+
+v1::GetStatusReply Cluster::Status(int node) const {
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  v1::GetStatusReply reply;
+  grpc::Status status = AdminOf(runtime_dir(node))->GetStatus(&context, {}, &reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return reply;
+}
+
+void Cluster::CloseSession(int node, const std::string& id) const {
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  v1::CloseSessionRequest request;
+  request.set_id(id);
+  v1::CloseSessionReply reply;
+  grpc::Status status = AdminOf(runtime_dir(node))->CloseSession(&context, request, &reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+Process Cluster::Worker(int node, int size, const std::string& name, uint64_t count,
+                        int deadline_ms, uint64_t operations) const {
+  return Process({Runfile("tests/integration/worker"), runtime_dir(node), address(0), name,
+                  absl::StrCat(node), absl::StrCat(size), absl::StrCat(count),
+                  absl::StrCat(deadline_ms), absl::StrCat(operations)});
+}
+
+std::string Cluster::AlteredDaemon() const {
+  std::string path = folder_ + "/caravand-altered";
+  WriteAll(path, ReadAll(Daemon()) + "x", 0755);
+  return path;
+}
+
+}  // namespace caravan::testing

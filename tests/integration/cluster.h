@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: real daemons on loopback, with an insecure root and a policy of their own.
+#ifndef CARAVAN_TESTS_INTEGRATION_CLUSTER_H_
+#define CARAVAN_TESTS_INTEGRATION_CLUSTER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/caravan/v1/admin.pb.h"
+#include "tests/integration/process.h"
+
+namespace caravan::testing {
+
+class Cluster {
+ public:
+  // Makes the root, the policy and a folder for all under the system's temporary folder: a Unix
+  // socket's path is short. Starts no daemon.
+  Cluster();
+  ~Cluster();
+
+  // Starts a daemon for node i and waits until it is ready. `limits`: text of a LimitsConfig.
+  // Where `binary` is empty, the daemon that the policy lists.
+  void Start(int node, const std::string& limits = "", const std::string& binary = "");
+  void StartAll(int nodes);
+  Process& daemon(int node) { return daemons_[node]; }
+  std::string runtime_dir(int node) const;
+  std::string address(int node) const { return control_.at(node); }  // of its control port
+  v1::GetStatusReply Status(int node) const;
+  // Closes the session with this prefix of its id.
+  void CloseSession(int node, const std::string& id) const;
+
+  // An application on node i as rank i of a communicator whose root is node 0.
+  Process Worker(int node, int size, const std::string& name, uint64_t count, int deadline_ms,
+                 uint64_t operations = 0) const;
+
+  // A copy of the daemon with one more byte.
+  std::string AlteredDaemon() const;
+  const std::string& folder() const { return folder_; }
+  static std::string Daemon();  // path of caravand
+  std::string WriteConfig(int node, const std::string& limits) const;
+
+ private:
+  void WriteRootAndPolicy();
+
+  std::string folder_;
+  std::map<int, Process> daemons_;
+  std::map<int, std::string> control_;
+};
+
+std::string ReadAll(const std::string& path);
+void WriteAll(const std::string& path, const std::string& text, int mode = 0644);
+
+}  // namespace caravan::testing
+
+#endif  // CARAVAN_TESTS_INTEGRATION_CLUSTER_H_

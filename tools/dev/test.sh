@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev test: runs the tests of each configuration and each fuzzer, and counts test cases.
+
+. tools/dev/fuzz.sh
+
+readonly TSAN_TARGETS=(//daemon/transport/... //daemon/engine/... //daemon/session/... //client/...)
+FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-60}"
+
+# Counts of test cases over all configurations.
+passed=0 failed=0 skipped=0
+
+# run_configuration NAME BAZEL-ARGS…: tests one configuration and adds up its cases.
+run_configuration() {
+  local name="$1" code=0
+  shift
+  say "testing: $name"
+  local flags=(--keep_going --test_summary=short)
+  [ "$name" = default ] || flags+=(--config="$name" --build_tests_only)
+  [ "$all" = yes ] || flags+=(--test_tag_filters=-soak)
+  run_bazel test "${flags[@]}" "$@" >"$scratch/$name.log" 2>&1 || code=$?
+  # 4: no test there. 3: tests failed, counted one by one below.
+  if [ "$code" != 0 ] && [ "$code" != 3 ] && [ "$code" != 4 ]; then
+    cat "$scratch/$name.log"
+    printf 'FAILED %s: bazel ended with %d before all tests had run\n' "$name" "$code"
+    failed=$((failed + 1))
+  elif [ "$code" = 3 ]; then
+    cat "$scratch/$name.log"
+  fi
+  count_configuration "$name" "$scratch/$name.log"
+}
+
+readonly STATUSES="PASSED|FLAKY|FAILED TO BUILD|FAILED|TIMEOUT|NO STATUS|INCOMPLETE|REMOTE FAILURE"
+
+# The summary's lines are "//package:name   [(cached)] STATUS in 1.2s".
+count_configuration() {
+  local name="$1" logs label status files p f s
+  local summary_line="^(//[^ ]+) +(\\(cached\\) )?($STATUSES).*"
+  logs="$(bazel_folder "$name" bazel-testlogs)"
+  while read -r label status; do
+    files=("$logs/$(sed 's|^//||; s|:|/|' <<<"$label")"/{,shard_*/}test.xml)
+    read -r p f s < <(count_cases "$name" "$label" "${files[@]}")
+    case "$status" in
+      PASSED | FLAKY)
+        [ $((p + f + s)) -gt 0 ] || p=1
+        ;;
+      *)
+        # Died, timed out or was not built: no file may say so.
+        [ "$f" -gt 0 ] || f=1
+        printf 'FAILED %s %s: %s\n' "$name" "$label" "$status"
+        ;;
+    esac
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  done < <(sed -nE "s#$summary_line#\1 \3#p" "$2")
+}
+
+# count_cases CONFIGURATION LABEL FILE…: prints "passed failed skipped"; names failed and skipped
+# cases on stderr and, for those that skipped for want of vectors, in $scratch/vectors.
+count_cases() {
+  local name="$1" label="$2" file
+  shift 2
+  for file in "$@"; do
+    [ ! -f "$file" ] || cat "$file"
+  done | awk -v where="$name $label" -v vectors="$scratch/vectors" '
+    # What a test printed is no markup: drop each CDATA section.
+    { text = text $0 "\n" }
+    END {
+      parts = split(text, part, "<!\\[CDATA\\[")
+      clean = part[1]
+      for (i = 2; i <= parts; ++i) clean = clean substr(part[i], index(part[i], "]]>") + 3)
+      cases = split(clean, test, "<testcase ")
+      for (i = 2; i <= cases; ++i) {
+        title = test[i]
+        sub(/^name="/, "", title)
+        sub(/".*/, "", title)
+        if (test[i] ~ /<(failure|error)/) {
+          ++failed
+          print "FAILED " where " " title > "/dev/stderr"
+        } else if (test[i] ~ /<skipped|result="skipped"|status="notrun"/) {
+          ++skipped
+          print "skipped " where " " title > "/dev/stderr"
+          if (tolower(test[i]) ~ /vector/) print where " " title >> vectors
+        } else {
+          ++passed
+        }
+      }
+      print passed + 0, failed + 0, skipped + 0
+    }'
+}
+
+run_tests() {
+  all=no
+  case "${1:-}" in
+    "") ;;
+    --all) all=yes ;;
+    *) die "./dev test takes --all or nothing, not \"$1\"" ;;
+  esac
+  scratch="$(mktemp -d)"
+  trap 'rm -rf "$scratch"' EXIT
+  : >"$scratch/vectors"
+  local started=$SECONDS
+  run_configuration default //...
+  run_configuration asan //...
+  run_configuration tsan "${TSAN_TARGETS[@]}"
+  run_fuzzers_for_test
+  if [ -n "$(vectors_folder)" ] && [ -s "$scratch/vectors" ]; then
+    sed 's/^/FAILED (vectors exist, yet the test skipped) /' "$scratch/vectors"
+    failed=$((failed + $(wc -l <"$scratch/vectors")))
+    skipped=$((skipped - $(wc -l <"$scratch/vectors")))
+  fi
+  say "took $(((SECONDS - started) / 60)) min $(((SECONDS - started) % 60)) s"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" = 0 ]
+}
+
+# Each fuzzer counts as one case.
+run_fuzzers_for_test() {
+  say "fuzzing, $FUZZ_SECONDS s each"
+  if ! build_fuzzers >"$scratch/fuzz.log" 2>&1; then
+    cat "$scratch/fuzz.log"
+    echo "FAILED fuzz: the fuzzers do not build"
+    failed=$((failed + 1))
+    return 0
+  fi
+  local name
+  fuzz_all "$FUZZ_SECONDS" "$scratch" $(fuzzer_names)
+  for name in $(fuzzer_names); do
+    if [ -f "$scratch/$name.passed" ]; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      tail -n 40 "$scratch/$name.out"
+      echo "FAILED fuzz $name"
+    fi
+  done
+}
