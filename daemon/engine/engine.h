@@ -62,7 +62,8 @@ struct GroupConfig {
   std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
   std::shared_ptr<BufferTable> buffers;
   int wake_fd = -1;  // eventfd that the application writes; a dup, owned
-  // Called once, on the engine's thread, at the first local fault. Must not block.
+  // Called once, on the engine's thread, at the first local fault. Must not block, nor call
+  // Remove(); Fail() is fine.
   std::function<void(Fault)> on_fault;
 };
 
@@ -95,8 +96,9 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;
 
-  // Lays out the ring and starts serving it. InvalidArgument when the configuration contradicts
-  // itself, AlreadyExists for an epoch that is served.
+  // Lays out the ring and starts serving it; owns lanes and wake_fd even where it fails.
+  // InvalidArgument when the configuration contradicts itself, AlreadyExists for an epoch that is
+  // served.
   virtual absl::Status AddGroup(GroupConfig config) = 0;
   // Ends the group with `reason` (the first one wins): fails everything outstanding, marks the
   // ring, closes the lanes, wipes the keys. Unknown epochs are ignored.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/engine/group.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -15,6 +17,7 @@ namespace {
 
 constexpr size_t kDescribed = 2 * v1::kRingCapacity;
 constexpr int kLocalStepsATurn = 4;
+constexpr size_t kSpareOperations = 16;  // kept for their memory
 
 absl::Status CheckConfig(const GroupConfig& config) {
   auto invalid = [&](absl::string_view what) {
@@ -52,9 +55,13 @@ absl::Status CheckConfig(const GroupConfig& config) {
 
 absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
                                                      const Engine::Options& options) {
-  if (auto s = CheckConfig(config); !s.ok()) return s;
+  auto refuse = [&config](const absl::Status& why) {
+    if (config.wake_fd >= 0) close(config.wake_fd);
+    return why;
+  };
+  if (auto s = CheckConfig(config); !s.ok()) return refuse(s);
   auto ring = Ring::Create(config.ring, config.rank, config.size);
-  if (!ring.ok()) return ring.status();
+  if (!ring.ok()) return refuse(ring.status());
   return std::unique_ptr<Group>(new Group(std::move(config), options, std::move(*ring)));
 }
 
@@ -224,7 +231,7 @@ bool Group::CompleteOperations() {
     std::unique_ptr<Operation> done = state_.window.Pop();
     ring_.Complete(done->submission.id, absl::StatusCode::kOk);
     done->Finish();
-    spare_.push_back(std::move(done));
+    if (spare_.size() < kSpareOperations) spare_.push_back(std::move(done));
     oldest_since_ns_ = state_.now_ns;
     moved = true;
   }
