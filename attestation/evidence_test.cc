@@ -26,7 +26,7 @@ TEST(EvidenceSet, SurvivesTheWire) {
 
 TEST(EvidenceSet, HasTheEncodingOfTheProtocol) {
   const EvidenceSet set{{{EvidenceKind::kTdx, "ab", {"c"}}}};
-  EXPECT_EQ(Encode(set), std::string("\1\0\0\0\2\0\2\0\0\0ab\1\0\1\0\0\0c", 18));
+  EXPECT_EQ(Encode(set), std::string("\1\0\0\0\2\0\2\0\0\0ab\1\0\1\0\0\0c", 19));
 }
 
 TEST(EvidenceSet, RefusesEveryTruncation) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -74,6 +75,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
   std::vector<std::vector<uint32_t>> order(program->lanes_.size());
   std::map<std::tuple<bool, uint16_t, uint16_t, uint16_t, uint32_t>, uint32_t> slots;
   std::map<std::tuple<uint16_t, uint16_t, uint16_t, uint32_t>, uint32_t> previous;
+  std::set<std::tuple<uint16_t, uint16_t, uint16_t>> unordered;
   for (uint32_t i = 0; i < steps.size(); ++i) {
     program->AddSends(i, order);
     if (steps[i].kind == StepKind::kLocal) continue;
@@ -96,7 +98,16 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
     if (key.seal) continue;
     auto [before, first] = previous.try_emplace(
         {key.source, key.destination, key.phase, program->ReceiveLane(steps[i])}, i);
-    if (!first) info.previous = std::exchange(before->second, i);
+    if (first) continue;
+    info.previous = std::exchange(before->second, i);
+    if (steps[i].chunk < steps[info.previous].chunk) {
+      unordered.insert({key.source, key.destination, key.phase});
+    }
+  }
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    if (unordered.count({steps[i].source, steps[i].destination, steps[i].phase}) > 0) {
+      program->info_[i].previous = kNone;
+    }
   }
   for (size_t lane = 0; lane < order.size(); ++lane) {
     LaneList& list = program->lanes_[lane];

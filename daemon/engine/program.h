@@ -37,7 +37,9 @@ struct StepInfo {
   uint32_t shared = kNone;   // kSeal to several targets: counts such steps
   uint32_t forward = kNone;  // kOpen with a forward: counts such steps
   // kOpen: the step of the same stream whose record comes before on this lane. Lanes are FIFOs and
-  // senders take the lowest step first, so a record that overtakes it was moved by somebody.
+  // senders take the lowest step first, so a record that overtakes it was moved by somebody. kNone
+  // where a stream's chunks do not ascend in the plan (a ring's hops carry several owners' blocks):
+  // their order depends on who is fast, and a record is bound to its place whatever the order.
   uint32_t previous = kNone;
 };
 

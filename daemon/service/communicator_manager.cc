@@ -63,7 +63,12 @@ std::shared_ptr<PeerClient> CommunicatorManager::MemberClient(const Membership& 
   auto spki = ToArray<32>(membership.roster().members(rank).spki(), "spki");
   std::shared_ptr<session::Session> session =
       spki.ok() ? options_.tools.sessions->FindPeer(*spki) : nullptr;
-  if (session == nullptr) session = membership.SessionWith(rank);
+  // Two members whose only session broke still have to agree why: a new one, where it can be had.
+  if (session == nullptr && spki.ok()) {
+    auto made = options_.tools.sessions->Connect(membership.roster().members(rank).control_address(),
+                                                 absl::Now() + options_.arbitration_try);
+    if (made.ok() && (*made)->peer_spki() == *spki) session = *made;
+  }
   return session == nullptr ? nullptr : options_.tools.peer(*session);
 }
 

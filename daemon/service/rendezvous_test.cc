@@ -191,6 +191,8 @@ TEST(Rendezvous, EndsForAllWhenARankLeaves) {
   std::future<Result> root = Start(rendezvous, MakeJoiner(0, 3));
   std::future<Result> leaver =
       Start(rendezvous, MakeJoiner(1, 3), absl::Seconds(20), [&] { return gone.load(); });
+  // Both have joined by then: who leaves before the root comes leaves an earlier gathering.
+  absl::SleepFor(absl::Milliseconds(100));
   gone = true;
   absl::Status status = root.get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
