@@ -60,7 +60,7 @@ data_address() { echo "$(node_ip "$1"):27401"; }
 # What node0 and node1 say to each other, into $work/capture. Where nobody may capture packets,
 # `capture` stays empty.
 start_capture() {
-  local link=lo filter="tcp and portrange 27400-27401" tries
+  local link=lo filter="tcp and host 127.0.0.2" tries
   if [ "$network" = "network namespaces" ]; then
     link=veth1
     filter="tcp and host 10.77.0.1 and host 10.77.0.2"
