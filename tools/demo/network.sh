@@ -7,7 +7,8 @@ enter_network() {
   network="${CARAVAN_DEMO_NETWORK:-}"
   if [ -z "$network" ]; then
     local way=(unshare --net --mount)
-    [ "$(id -u)" = 0 ] || way+=(--map-root-user)
+    # Not mapped to root: tcpdump would try to become another user, which such a namespace refuses.
+    [ "$(id -u)" = 0 ] || way+=(--map-current-user --keep-caps)
     if "${way[@]}" bash -c '. tools/demo/network.sh && make_network 1' >/dev/null 2>&1; then
       CARAVAN_DEMO_NETWORK="network namespaces" exec "${way[@]}" tools/demo/demo.sh "$@"
     fi
