@@ -216,7 +216,7 @@ void Rank::Open(const Step& step, const Record& record) {
     Reduce(spec.dtype, spec.reduce, At(step.read), record.payload->data(), write, count);
     if (step.finish_average) Average(spec.dtype, write, write, count, plan_.size);
   } else {
-    std::memcpy(write, record.payload->data(), step.bytes);
+    std::copy(record.payload->begin(), record.payload->end(), write);
   }
   memory_stages_[write] = behind;
   stages = std::max(stages, behind);

@@ -57,7 +57,7 @@ class EngineImpl final : public Engine {
  private:
   using Task = std::function<void()>;
 
-  bool Post(Task task);        // false once stopped
+  bool Post(Task task);         // false once stopped
   bool Call(const Task& task);  // waits until it has run
   bool RunPosted();
   void Run();
@@ -72,8 +72,8 @@ class EngineImpl final : public Engine {
   const int epoll_fd_;
   const int post_fd_;
   std::mutex mutex_;
-  std::vector<Task> tasks_;       // guarded by mutex_
-  bool stopped_ = false;          // guarded by mutex_
+  std::vector<Task> tasks_;  // guarded by mutex_
+  bool stopped_ = false;     // guarded by mutex_
   std::atomic<bool> posted_{false};
   std::atomic<bool> stopping_{false};
   std::vector<std::unique_ptr<Group>> groups_;  // the thread's
@@ -259,8 +259,8 @@ void EngineImpl::Sleep() {
   }
   if (!stay_awake) {
     constexpr int64_t kLongestNs = 60'000'000'000;
-    const int64_t wait = std::clamp<int64_t>(until == INT64_MAX ? kLongestNs : until - NowNs(), 0,
-                                             kLongestNs);
+    const int64_t wait =
+        std::clamp<int64_t>(until == INT64_MAX ? kLongestNs : until - NowNs(), 0, kLongestNs);
     Poll(static_cast<int>((wait + 999'999) / 1'000'000));
   }
   for (const std::unique_ptr<Group>& group : groups_) group->SetSleeping(false);

@@ -28,8 +28,8 @@ namespace caravan::engine {
 // the service agrees on one reason among the ranks and calls Fail().
 struct Fault {
   absl::StatusCode code = absl::StatusCode::kInternal;
-  uint16_t rank = 0;      // who reports
-  uint16_t peer = 0;      // who is blamed; own rank for an application's fault
+  uint16_t rank = 0;  // who reports
+  uint16_t peer = 0;  // who is blamed; own rank for an application's fault
   uint64_t sequence = 0;
   uint16_t phase = 0;
   uint32_t chunk = 0;
@@ -40,10 +40,10 @@ struct Fault {
 
 struct Peer {
   uint16_t rank = 0;
-  std::string name;                          // for messages
-  crypto::SecretBytes pair_parent_out;       // us → peer
-  crypto::SecretBytes pair_parent_in;        // peer → us
-  crypto::SecretBytes sender_parent;         // the peer's
+  std::string name;                              // for messages
+  crypto::SecretBytes pair_parent_out;           // us → peer
+  crypto::SecretBytes pair_parent_in;            // peer → us
+  crypto::SecretBytes sender_parent;             // the peer's
   std::vector<transport::DataConnection> lanes;  // index = lane
 };
 
@@ -57,12 +57,13 @@ struct GroupConfig {
   int chunk_log2 = 17;
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   collective::SelectorTable selector;
-  crypto::SecretBytes sender_parent;            // ours
-  std::vector<Peer> peers;                      // every other rank
-  std::shared_ptr<SharedMemory> ring;           // holds a v1::SharedRing
+  crypto::SecretBytes sender_parent;   // ours
+  std::vector<Peer> peers;             // every other rank
+  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
   std::shared_ptr<BufferTable> buffers;
-  int wake_fd = -1;                             // eventfd that the application writes; a dup, owned
-  // Called once, on the engine's thread, at the first local fault. Must not block.
+  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+  // Called once, on the engine's thread, at the first local fault. Must not block, nor call
+  // Remove(); Fail() is fine.
   std::function<void(Fault)> on_fault;
 };
 
@@ -71,13 +72,13 @@ struct GroupStatus {
   crypto::EpochId epoch{};
   uint16_t rank = 0;
   uint16_t size = 0;
-  std::string suite;                   // "AES_256_GCM/ipsec-mb"
-  uint64_t operations = 0;             // completed
-  collective::Counters expected;       // by the plans
-  collective::Counters counted;        // in the AEAD and socket calls
+  std::string suite;              // "AES_256_GCM/ipsec-mb"
+  uint64_t operations = 0;        // completed
+  collective::Counters expected;  // by the plans
+  collective::Counters counted;   // in the AEAD and socket calls
   uint64_t tag_failures = 0;
-  uint64_t memory_bytes = 0;           // wire buffers, forward slots, scratch
-  absl::Status failure;                // OK while alive
+  uint64_t memory_bytes = 0;  // wire buffers, forward slots, scratch
+  absl::Status failure;       // OK while alive
 };
 
 // Thread-safe.
@@ -95,8 +96,9 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;
 
-  // Lays out the ring and starts serving it. InvalidArgument when the configuration contradicts
-  // itself, AlreadyExists for an epoch that is served.
+  // Lays out the ring and starts serving it; owns lanes and wake_fd even where it fails.
+  // InvalidArgument when the configuration contradicts itself, AlreadyExists for an epoch that is
+  // served.
   virtual absl::Status AddGroup(GroupConfig config) = 0;
   // Ends the group with `reason` (the first one wins): fails everything outstanding, marks the
   // ring, closes the lanes, wipes the keys. Unknown epochs are ignored.

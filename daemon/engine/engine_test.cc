@@ -119,13 +119,11 @@ class EngineTest : public ::testing::TestWithParam<Shape> {
     for (size_t i = 0; i < run.specs.size(); ++i) {
       const int rank = RankOf(run, i, comm.size());
       const absl::Status done = comm.ring(rank).Wait(run.ids[i]);
-      ASSERT_TRUE(done.ok()) << run.what << ", rank " << rank << ": " << done << " "
-                             << comm.WaitFault(rank, absl::ZeroDuration())
-                                    .value_or(Fault{})
-                                    .message;
+      ASSERT_TRUE(done.ok())
+          << run.what << ", rank " << rank << ": " << done << " "
+          << comm.WaitFault(rank, absl::ZeroDuration()).value_or(Fault{}).message;
       if (run.expected[i].empty()) continue;
-      ASSERT_EQ(std::memcmp(run.outputs[i].data, run.expected[i].data(), run.expected[i].size()),
-                0)
+      ASSERT_EQ(std::memcmp(run.outputs[i].data, run.expected[i].data(), run.expected[i].size()), 0)
           << run.what << ", rank " << rank;
     }
   }
@@ -149,8 +147,7 @@ class EngineTest : public ::testing::TestWithParam<Shape> {
   static std::vector<collective::OperationSpec> Resolved(
       std::vector<collective::OperationSpec> specs, int p) {
     for (collective::OperationSpec& spec : specs) {
-      spec.algorithm =
-          collective::Select(spec, p, collective::DefaultSelectorTable())->algorithm;
+      spec.algorithm = collective::Select(spec, p, collective::DefaultSelectorTable())->algorithm;
     }
     return specs;
   }

@@ -52,10 +52,10 @@ struct CommunicatorOptionsForTest {
   std::string name = "test";
   int lanes = 1;
   int chunk_log2 = 14;
-  bool tcp = false;         // loopback TCP instead of socketpairs
-  int socket_buffer = 0;    // SO_SNDBUF and SO_RCVBUF, 0: the kernel's choice
+  bool tcp = false;       // loopback TCP instead of socketpairs
+  int socket_buffer = 0;  // SO_SNDBUF and SO_RCVBUF, 0: the kernel's choice
   absl::Duration deadline = absl::Seconds(30);
-  uint8_t epoch = 1;        // distinct per communicator of the same engines
+  uint8_t epoch = 1;  // distinct per communicator of the same engines
   // The two ends of a lane between ranks a < b, where a test puts something in between.
   std::function<std::pair<int, int>(int a, int b, int lane)> connect;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/engine/group.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -15,11 +17,11 @@ namespace {
 
 constexpr size_t kDescribed = 2 * v1::kRingCapacity;
 constexpr int kLocalStepsATurn = 4;
+constexpr size_t kSpareOperations = 16;  // kept for their memory
 
 absl::Status CheckConfig(const GroupConfig& config) {
   auto invalid = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("communicator \"", config.name, "\": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("communicator \"", config.name, "\": ", what));
   };
   if (config.size == 0 || config.rank >= config.size) {
     return invalid(absl::StrCat("rank ", config.rank, " of ", config.size));
@@ -42,7 +44,8 @@ absl::Status CheckConfig(const GroupConfig& config) {
                                   " lanes: expected the same number, at least 1, for each"));
     }
     for (const transport::DataConnection& lane : peer.lanes) {
-      if (lane.fd < 0) return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
+      if (lane.fd < 0)
+        return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
     }
   }
   return absl::OkStatus();
@@ -52,9 +55,13 @@ absl::Status CheckConfig(const GroupConfig& config) {
 
 absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
                                                      const Engine::Options& options) {
-  if (auto s = CheckConfig(config); !s.ok()) return s;
+  auto refuse = [&config](const absl::Status& why) {
+    if (config.wake_fd >= 0) close(config.wake_fd);
+    return why;
+  };
+  if (auto s = CheckConfig(config); !s.ok()) return refuse(s);
   auto ring = Ring::Create(config.ring, config.rank, config.size);
-  if (!ring.ok()) return ring.status();
+  if (!ring.ok()) return refuse(ring.status());
   return std::unique_ptr<Group>(new Group(std::move(config), options, std::move(*ring)));
 }
 
@@ -64,8 +71,7 @@ Group::Group(GroupConfig config, const Engine::Options& options, Ring ring)
       ring_(std::move(ring)),
       sender_(state_),
       receiver_(state_),
-      programs_(state_.config.rank, state_.config.size,
-                static_cast<int>(state_.lanes_per_peer)) {}
+      programs_(state_.config.rank, state_.config.size, static_cast<int>(state_.lanes_per_peer)) {}
 
 uint64_t* Group::NextSequence(const collective::OperationSpec& spec) {
   switch (spec.op) {
@@ -94,10 +100,10 @@ std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> p
 bool Group::StartOperation(Submission submission) {
   auto program = programs_.Get(submission.spec);
   if (!program.ok()) {
-    state_.Raise(program.status().code(), state_.config.rank, nullptr, 0, 0,
-                 absl::StrCat("no plan for ", submission.spec.Describe(), ": ",
-                              program.status().message()),
-                 "PLAN");
+    state_.Raise(
+        program.status().code(), state_.config.rank, nullptr, 0, 0,
+        absl::StrCat("no plan for ", submission.spec.Describe(), ": ", program.status().message()),
+        "PLAN");
     return false;
   }
   const collective::Plan& plan = (*program)->plan();
@@ -225,7 +231,7 @@ bool Group::CompleteOperations() {
     std::unique_ptr<Operation> done = state_.window.Pop();
     ring_.Complete(done->submission.id, absl::StatusCode::kOk);
     done->Finish();
-    spare_.push_back(std::move(done));
+    if (spare_.size() < kSpareOperations) spare_.push_back(std::move(done));
     oldest_since_ns_ = state_.now_ns;
     moved = true;
   }
@@ -291,8 +297,8 @@ void Group::CheckDeadline() {
   if (state_.now_ns < deadline_ns()) return;
   const Operation& oldest = *state_.window.Get(state_.window.begin());
   const std::vector<collective::Step>& steps = oldest.plan().steps;
-  const std::string waited = absl::StrCat("no progress for ",
-                                          absl::FormatDuration(state_.config.deadline), ": ");
+  const std::string waited =
+      absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ");
   auto raise = [&](uint16_t peer, const collective::Step& step, absl::string_view what) {
     state_.Raise(absl::StatusCode::kDeadlineExceeded, peer, &oldest, step.phase, step.chunk,
                  absl::StrCat(waited, what), "DEADLINE");
@@ -306,8 +312,8 @@ void Group::CheckDeadline() {
   for (const std::unique_ptr<Lane>& lane : state_.lanes) {
     if (oldest.unsent[lane->id] == 0) continue;
     return raise(lane->peer, collective::Step{},
-                 absl::StrCat(state_.NameOf(lane->peer), " does not take ",
-                              oldest.unsent[lane->id], " records for it"));
+                 absl::StrCat(state_.NameOf(lane->peer), " does not take ", oldest.unsent[lane->id],
+                              " records for it"));
   }
   raise(state_.config.rank, collective::Step{}, "no step can run");
 }
@@ -360,13 +366,13 @@ absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
   const Described* found = nullptr;
   for (const Described& d : described_) {
     if (d.sequence != sequence) continue;
-    const bool pairwise = d.spec.op == collective::Operation::kSend ||
-                          d.spec.op == collective::Operation::kRecv;
+    const bool pairwise =
+        d.spec.op == collective::Operation::kSend || d.spec.op == collective::Operation::kRecv;
     if (found == nullptr || !pairwise) found = &d;
   }
   if (found == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no operation with sequence ", sequence,
-                                            " was submitted lately"));
+    return absl::NotFoundError(
+        absl::StrCat("no operation with sequence ", sequence, " was submitted lately"));
   }
   return found->spec.Describe();
 }

@@ -42,10 +42,9 @@ class OperationWindow {
 
 // Called before each seal and open where the build has hooks (see Engine::Options).
 #ifdef CARAVAN_TEST_HOOKS
-#define CARAVAN_STEP_HOOK(state, operation, step)                                             \
-  if ((state).step_hook) {                                                                    \
-    (state).step_hook((state).config.rank, (operation).sequence,                              \
-                      (operation).plan().steps[step]);                                        \
+#define CARAVAN_STEP_HOOK(state, operation, step)                                                 \
+  if ((state).step_hook) {                                                                        \
+    (state).step_hook((state).config.rank, (operation).sequence, (operation).plan().steps[step]); \
   }
 #else
 #define CARAVAN_STEP_HOOK(state, operation, step)
@@ -72,16 +71,16 @@ struct GroupState {
   GroupKeys keys;
   uint32_t lanes_per_peer = 0;
   BufferPool pool;
-  Budget shared_budget;    // records for several peers
-  Budget forward_budget;   // records held to be forwarded
+  Budget shared_budget;   // records for several peers
+  Budget forward_budget;  // records held to be forwarded
   std::vector<std::unique_ptr<Lane>> lanes;
   OperationWindow window;
-  AlignedBytes scratch;    // one chunk of plaintext; only this thread reads it
-  uint64_t next_collective = 0;            // sequence numbers
-  std::vector<uint64_t> next_send;         // by destination
-  std::vector<uint64_t> next_receive;      // by source
-  uint64_t change = 1;     // counts everything that could let a waiting lane go on
-  int64_t now_ns = 0;      // steady clock at the start of this turn
+  AlignedBytes scratch;                // one chunk of plaintext; only this thread reads it
+  uint64_t next_collective = 0;        // sequence numbers
+  std::vector<uint64_t> next_send;     // by destination
+  std::vector<uint64_t> next_receive;  // by source
+  uint64_t change = 1;                 // counts everything that could let a waiting lane go on
+  int64_t now_ns = 0;                  // steady clock at the start of this turn
   collective::Counters expected;
   collective::Counters counted;
   uint64_t operations = 0;

@@ -39,7 +39,8 @@ absl::Status CheckFields(const v1::SubmitEntry& e) {
     return RingError(e, absl::StrCat("reduction ", e.reduce, " does not exist: expected 1 to 5"));
   }
   if (e.algorithm > static_cast<uint8_t>(collective::Algorithm::kChainForward)) {
-    return RingError(e, absl::StrCat("algorithm ", e.algorithm, " does not exist: expected 0 to 4"));
+    return RingError(e,
+                     absl::StrCat("algorithm ", e.algorithm, " does not exist: expected 0 to 4"));
   }
   if (e.reserved[0] != 0 || e.reserved[1] != 0) {
     return RingError(e, "the reserved fields are not zero");
@@ -85,17 +86,17 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& e
                                                    " does not exist [APPLICATION_BUFFER]"));
   }
   if (offset > memory->size() || bytes > memory->size() - offset) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "entry ", entry.id, ": the ", name, " of ", bytes, " bytes at offset ", offset,
-        " leaves buffer ", id, " of ", memory->size(), " bytes [APPLICATION_BUFFER]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("entry ", entry.id, ": the ", name, " of ", bytes, " bytes at offset ", offset,
+                     " leaves buffer ", id, " of ", memory->size(), " bytes [APPLICATION_BUFFER]"));
   }
   return memory;
 }
 
 // Ranges may be apart, or in place by NCCL's conventions.
 bool OverlapIsInPlace(const Submission& s, uint64_t in_bytes, uint64_t out_bytes, uint16_t rank) {
-  const bool apart = s.input == nullptr || s.output == nullptr ||
-                     s.input + in_bytes <= s.output || s.output + out_bytes <= s.input;
+  const bool apart = s.input == nullptr || s.output == nullptr || s.input + in_bytes <= s.output ||
+                     s.output + out_bytes <= s.input;
   if (apart) return true;
   const uint64_t block = s.spec.bytes() * rank;
   if (s.spec.op == kAllGather) return s.input == s.output + block;
@@ -129,14 +130,15 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
   if (auto s = spec.Validate(rules.rank, rules.size); !s.ok()) return RingError(entry, s.message());
   auto selection = collective::Select(spec, rules.size, *rules.selector);
   if (!selection.ok()) {
-    return absl::Status(selection.status().code(), RingError(entry, selection.status().message()).message());
+    return absl::Status(selection.status().code(),
+                        RingError(entry, selection.status().message()).message());
   }
   spec.algorithm = selection->algorithm;
 
   const uint64_t in_bytes = InputBytes(spec, rules);
   const uint64_t out_bytes = OutputBytes(spec, rules);
-  auto input = FindRange(entry, "input", entry.input_buffer, entry.input_offset, in_bytes,
-                         *rules.buffers);
+  auto input =
+      FindRange(entry, "input", entry.input_buffer, entry.input_offset, in_bytes, *rules.buffers);
   if (!input.ok()) return input.status();
   auto output = FindRange(entry, "output", entry.output_buffer, entry.output_offset, out_bytes,
                           *rules.buffers);

@@ -38,7 +38,9 @@ class Lane {
   // Receiving. One recv() of at most what ends the record at hand; kBroken, and
   // receive_ended, at the end of the stream or on an error.
   Io Receive();
-  absl::Span<const uint8_t> received() const { return {receiving_->data.get() + begin_, end_ - begin_}; }
+  absl::Span<const uint8_t> received() const {
+    return {receiving_->data.get() + begin_, end_ - begin_};
+  }
   void Consume(size_t bytes);
   // Gives away the receive buffer when it holds exactly the first `size` bytes, taking `empty`
   // instead; false otherwise.
@@ -55,11 +57,11 @@ class Lane {
   Io Flush(Sent sent);
 
   const uint16_t peer;
-  const uint32_t id;         // peer × lanes + lane
+  const uint32_t id;  // peer × lanes + lane
   int fd;
-  bool readable = true;      // until recv() says otherwise
+  bool readable = true;  // until recv() says otherwise
   bool writable = true;
-  bool hung_up = false;      // epoll saw the peer's end: read until recv() says so
+  bool hung_up = false;        // epoll saw the peer's end: read until recv() says so
   bool receive_ended = false;  // the peer closed, or the connection broke
   bool send_ended = false;
 
@@ -67,12 +69,12 @@ class Lane {
   struct Head {
     Operation* operation = nullptr;  // null: none, or a stray record
     uint32_t step = 0;
-    uint32_t size = 0;               // whole record; 0: not known yet
+    uint32_t size = 0;  // whole record; 0: not known yet
   } head;
   uint64_t receive_cursor = 0;  // no operation below this id receives from here any more
   uint64_t send_cursor = 0;
-  uint64_t parked_at = 0;       // Group's change counter when the head could not be taken
-  uint64_t idle_at = 0;         // the same when nothing could be sent
+  uint64_t parked_at = 0;  // Group's change counter when the head could not be taken
+  uint64_t idle_at = 0;    // the same when nothing could be sent
 
  private:
   static constexpr uint32_t kQueue = 32;
@@ -101,8 +103,8 @@ Io Lane::Flush(Sent sent) {
   queued_bytes_ -= static_cast<uint64_t>(n);
   while (queued_ > 0) {
     Segment& segment = queue_[first_];
-    const uint32_t take = static_cast<uint32_t>(
-        n < segment.end - segment.begin ? n : segment.end - segment.begin);
+    const uint32_t take =
+        static_cast<uint32_t>(n < segment.end - segment.begin ? n : segment.end - segment.begin);
     segment.begin += take;
     n -= take;
     if (segment.begin < segment.end) break;

@@ -8,11 +8,11 @@
 
 namespace caravan::engine {
 
-using collective::Operation::kRecv;
-using collective::Operation::kSend;
 using collective::Place;
 using collective::Step;
 using collective::StepKind;
+using collective::Operation::kRecv;
+using collective::Operation::kSend;
 
 void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new_sequence,
                         const GroupKeys& group_keys) {

@@ -60,12 +60,12 @@ class Operation {
   std::shared_ptr<const Program> program;
   Submission submission;
   uint64_t sequence = 0;
-  uint8_t wire_op = 0;            // kSend for Recv as well
-  uint64_t waits_for = 0;         // runs once all operations below this id are complete
+  uint8_t wire_op = 0;     // kSend for Recv as well
+  uint64_t waits_for = 0;  // runs once all operations below this id are complete
   bool released = false;
   uint64_t steps_left = 0;
-  uint64_t sends_left = 0;        // records not yet wholly in a socket
-  int64_t progress_ns = 0;        // when it last moved
+  uint64_t sends_left = 0;              // records not yet wholly in a socket
+  int64_t progress_ns = 0;              // when it last moved
   std::vector<uint32_t> receives_left;  // by lane
   std::vector<uint32_t> unqueued;       // by lane: sends not yet handed to the lane
   std::vector<uint32_t> unsent;         // by lane: sends not yet wholly in the socket
@@ -76,9 +76,9 @@ class Operation {
   OpKeys keys;
 
  private:
-  std::vector<uint32_t> waits_;   // dependencies left; kNone once run
-  std::vector<uint64_t> ready_;   // a bit per send
-  std::vector<uint32_t> hint_;    // by lane: no ready bit below this word
+  std::vector<uint32_t> waits_;  // dependencies left; kNone once run
+  std::vector<uint64_t> ready_;  // a bit per send
+  std::vector<uint32_t> hint_;   // by lane: no ready bit below this word
   std::vector<uint8_t> scratch_;
 };
 

@@ -87,9 +87,9 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
     key.destination = steps[i].destination;
     key.phase = steps[i].phase;
     key.superchunk = crypto::SuperchunkOf(steps[i].chunk, program->plan_->spec.chunk_log2);
-    auto [slot, added] = slots.try_emplace(
-        {key.seal, key.source, key.destination, key.phase, key.superchunk},
-        static_cast<uint32_t>(program->keys_.size()));
+    auto [slot, added] =
+        slots.try_emplace({key.seal, key.source, key.destination, key.phase, key.superchunk},
+                          static_cast<uint32_t>(program->keys_.size()));
     if (added) program->keys_.push_back(key);
     ++program->keys_[slot->second].uses;
     info.key = slot->second;

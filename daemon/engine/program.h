@@ -29,13 +29,13 @@ struct KeySlot {
 };
 
 struct StepInfo {
-  uint32_t key = kNone;        // index into keys()
+  uint32_t key = kNone;  // index into keys()
   uint32_t chunk_count = 1;
   bool last = false;
-  uint32_t first_send = 0;     // kSeal: one send a target. kOpen with a forward: one
+  uint32_t first_send = 0;  // kSeal: one send a target. kOpen with a forward: one
   uint32_t send_count = 0;
-  uint32_t shared = kNone;     // kSeal to several targets: counts such steps
-  uint32_t forward = kNone;    // kOpen with a forward: counts such steps
+  uint32_t shared = kNone;   // kSeal to several targets: counts such steps
+  uint32_t forward = kNone;  // kOpen with a forward: counts such steps
   // kOpen: the step of the same stream whose record comes before on this lane. Lanes are FIFOs and
   // senders take the lowest step first, so a record that overtakes it was moved by somebody.
   uint32_t previous = kNone;
@@ -59,8 +59,8 @@ struct LaneList {
 
 class Program {
  public:
-  static absl::StatusOr<std::shared_ptr<const Program>> Build(
-      const collective::OperationSpec& spec, int rank, int size, int lanes);
+  static absl::StatusOr<std::shared_ptr<const Program>> Build(const collective::OperationSpec& spec,
+                                                              int rank, int size, int lanes);
 
   const collective::Plan& plan() const { return *plan_; }
   const std::array<uint8_t, 8>& digest() const { return digest_; }

@@ -41,9 +41,9 @@ Receiver::Match Receiver::MatchHead(Lane& lane) {
     return refuse("the record is of another epoch", "RECORD_EPOCH");
   }
   if (header->payload_size > (uint32_t{1} << state_.config.chunk_log2)) {
-    return refuse(absl::StrCat("a payload of ", header->payload_size,
-                               " bytes is larger than a chunk"),
-                  "RECORD_MALFORMED");
+    return refuse(
+        absl::StrCat("a payload of ", header->payload_size, " bytes is larger than a chunk"),
+        "RECORD_MALFORMED");
   }
   if (operation == nullptr) return Match::kWait;
   if (header->op == operation->wire_op && header->sequence == operation->sequence &&
@@ -63,8 +63,8 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
                  what, word);
     return Match::kFault;
   };
-  auto index = operation.plan().FindOpen(header.phase, header.source, header.destination,
-                                         header.chunk);
+  auto index =
+      operation.plan().FindOpen(header.phase, header.source, header.destination, header.chunk);
   if (!index.ok()) {
     return refuse(absl::StrCat("no record from rank ", header.source, " to rank ",
                                header.destination, " with this phase and chunk is expected"),
@@ -79,17 +79,17 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
   }
   const uint32_t previous = operation.program->info(*index).previous;
   if (previous != kNone && !operation.HasRun(previous)) {
-    return refuse(absl::StrCat("the record overtook chunk ",
-                               operation.plan().steps[previous].chunk, " of its stream"),
+    return refuse(absl::StrCat("the record overtook chunk ", operation.plan().steps[previous].chunk,
+                               " of its stream"),
                   "RECORD_REORDERED");
   }
   const crypto::RecordHeader expected = operation.HeaderOf(*index, state_.keys);
   if (header != expected) {
-    return refuse(absl::StrCat("payload ", header.payload_size, ", chunk count ",
-                               header.chunk_count, ", last ", header.last, "; expected ",
-                               expected.payload_size, ", ", expected.chunk_count, ", ",
-                               expected.last),
-                  "RECORD_UNEXPECTED");
+    return refuse(
+        absl::StrCat("payload ", header.payload_size, ", chunk count ", header.chunk_count,
+                     ", last ", header.last, "; expected ", expected.payload_size, ", ",
+                     expected.chunk_count, ", ", expected.last),
+        "RECORD_UNEXPECTED");
   }
   lane.head.operation = &operation;
   lane.head.step = *index;
@@ -207,8 +207,7 @@ bool Receiver::Turn(Lane& lane) {
     lane.parked_at = 0;
     moved = Parse(lane);
   }
-  if (lane.parked_at == 0 && lane.readable && !state_.faulted() &&
-      lane.Receive() == Io::kMoved) {
+  if (lane.parked_at == 0 && lane.readable && !state_.faulted() && lane.Receive() == Io::kMoved) {
     if (Operation* operation = Receiving(lane)) operation->progress_ns = state_.now_ns;
     Parse(lane);
     moved = true;
@@ -231,10 +230,10 @@ void Receiver::CheckEnded(Lane& lane) {
     const Operation* operation = state_.window.Get(id);
     const bool receives = operation->receives_left[lane.id] > 0 && lane.received().empty();
     if (!(lane.receive_ended && receives) && operation->unsent[lane.id] == 0) continue;
-    state_.Raise(absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
-                 absl::StrCat(state_.NameOf(lane.peer),
-                              " left the communicator: its connection is closed"),
-                 "PEER_CLOSED");
+    state_.Raise(
+        absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
+        absl::StrCat(state_.NameOf(lane.peer), " left the communicator: its connection is closed"),
+        "PEER_CLOSED");
     return;
   }
 }

@@ -18,9 +18,8 @@ namespace caravan::engine {
 absl::StatusOr<Ring> Ring::Create(std::shared_ptr<SharedMemory> memory, uint16_t rank,
                                   uint16_t size) {
   if (memory == nullptr || memory->size() < sizeof(v1::SharedRing)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ring's memory is too small: expected ", sizeof(v1::SharedRing),
-                     " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("the ring's memory is too small: expected ",
+                                                   sizeof(v1::SharedRing), " bytes"));
   }
   Ring ring(std::move(memory));
   ring.ring_ = new (ring.memory_->data()) v1::SharedRing{};
@@ -36,10 +35,10 @@ absl::StatusOr<bool> Ring::Take(v1::SubmitEntry* entry) {
   const uint64_t tail = ring_->submit_tail.load(std::memory_order_acquire);
   if (tail == taken_) return false;
   if (tail - taken_ > Room()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the submission index is ", tail, " after ", taken_, " with ", completed_,
-        " operations complete: it only grows, and at most ", v1::kRingCapacity,
-        " may be outstanding [APPLICATION_RING]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the submission index is ", tail, " after ", taken_, " with ", completed_,
+                     " operations complete: it only grows, and at most ", v1::kRingCapacity,
+                     " may be outstanding [APPLICATION_RING]"));
   }
   std::memcpy(entry, &ring_->entries[taken_ % v1::kRingCapacity], sizeof(*entry));
   // The copy is what is checked and used: the compiler must not read the ring again.
@@ -85,8 +84,8 @@ void Ring::SetSleeping(bool sleeping) {
 }
 
 void Ring::MarkFailed(const absl::Status& reason) {
-  const uint32_t size = static_cast<uint32_t>(
-      std::min<size_t>(reason.message().size(), v1::kReasonCapacity));
+  const uint32_t size =
+      static_cast<uint32_t>(std::min<size_t>(reason.message().size(), v1::kReasonCapacity));
   std::memcpy(ring_->reason, reason.message().data(), size);
   ring_->reason_size = size;
   ring_->failed.store(static_cast<uint32_t>(reason.code()), std::memory_order_release);

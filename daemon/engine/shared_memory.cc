@@ -22,8 +22,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(const char* n
   const uint64_t mapped = (size + page - 1) / page * page;
   auto exhausted = [&](absl::string_view call) {
     return absl::ResourceExhaustedError(absl::StrCat("shared memory \"", name, "\" of ", size,
-                                                     " bytes: ", call, ": ",
-                                                     std::strerror(errno)));
+                                                     " bytes: ", call, ": ", std::strerror(errno)));
   };
   const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return exhausted("memfd_create");
@@ -55,9 +54,9 @@ SharedMemory::~SharedMemory() {
 absl::StatusOr<uint32_t> BufferTable::Allocate(uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (size > max_bytes_ - bytes_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a buffer of ", size, " bytes exceeds this application's share: ",
-                     max_bytes_ - bytes_, " of ", max_bytes_, " bytes are left"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "a buffer of ", size, " bytes exceeds this application's share: ", max_bytes_ - bytes_,
+        " of ", max_bytes_, " bytes are left"));
   }
   auto memory = SharedMemory::Create("caravan-buffer", size);
   if (!memory.ok()) return memory.status();

@@ -42,7 +42,7 @@ class BufferTable {
   explicit BufferTable(uint64_t max_bytes) : max_bytes_(max_bytes) {}
   // ResourceExhausted when the application's share is used up: says how much is left.
   absl::StatusOr<uint32_t> Allocate(uint64_t size);
-  absl::Status Free(uint32_t id);                        // NotFound
+  absl::Status Free(uint32_t id);                         // NotFound
   std::shared_ptr<SharedMemory> Find(uint32_t id) const;  // null if none
   uint64_t bytes() const;
 

@@ -17,8 +17,8 @@ absl::Status HalfOpenGate::Enter(const std::string& source) {
   const int of_source = found == per_source_.end() ? 0 : found->second;
   if (of_source >= max_per_source_) {
     return Refusal(absl::StatusCode::kResourceExhausted, kHalfOpenSource,
-                   absl::StrCat(of_source, " handshakes from ", source,
-                                " are half-open, at most ", max_per_source_));
+                   absl::StrCat(of_source, " handshakes from ", source, " are half-open, at most ",
+                                max_per_source_));
   }
   ++total_;
   ++per_source_[source];

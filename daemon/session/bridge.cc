@@ -53,8 +53,8 @@ void Bridge::ReadLocal(std::string* out) {
   std::array<uint8_t, kMaxFramePayload> bytes;
   const ssize_t size = recv(local_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (size > 0) {
-    AppendFrame(stream_, /*end=*/false, absl::MakeConstSpan(bytes.data(), static_cast<size_t>(size)),
-                out);
+    AppendFrame(stream_, /*end=*/false,
+                absl::MakeConstSpan(bytes.data(), static_cast<size_t>(size)), out);
   } else if (size == 0 || !WouldBlock(errno)) {
     local_.Reset();
   }

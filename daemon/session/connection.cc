@@ -49,7 +49,8 @@ Connection::Connection(ConnectionOptions options, Descriptor socket,
                           absl::ToChronoNanoseconds(options_.handshake_timeout)) {}
 
 absl::Status Connection::Run() {
-  absl::StatusOr<std::unique_ptr<TlsChannel>> tls = TlsChannel::Create(*options_.tls, options_.role);
+  absl::StatusOr<std::unique_ptr<TlsChannel>> tls =
+      TlsChannel::Create(*options_.tls, options_.role);
   if (!tls.ok()) return tls.status();
   tls_ = *std::move(tls);
   absl::Status status = tls_->Advance();
@@ -90,8 +91,9 @@ absl::Status Connection::Step() {
   if (ready <= 0) return absl::OkStatus();
   absl::Status status;
   if (!full && fds[1].revents != 0) status = ReadNetwork();
-  if (status.ok()) status = PumpBridges((fds[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0,
-                                        (fds[3].revents & (POLLIN | POLLHUP | POLLERR)) != 0);
+  if (status.ok())
+    status = PumpBridges((fds[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0,
+                         (fds[3].revents & (POLLIN | POLLHUP | POLLERR)) != 0);
   if (status.ok()) status = WriteNetwork();
   return status;
 }
@@ -103,9 +105,9 @@ SteadyTime Connection::deadline() const {
 
 absl::Status Connection::CheckTimers() {
   if (std::chrono::steady_clock::now() >= deadline()) {
-    return Refusal(StatusCode::kDeadlineExceeded, kDeadline,
-                   session_ == nullptr ? "the handshake took too long"
-                                       : "re-attestation took too long");
+    return Refusal(
+        StatusCode::kDeadlineExceeded, kDeadline,
+        session_ == nullptr ? "the handshake took too long" : "re-attestation took too long");
   }
   if (session_ == nullptr || session_->draining()) return absl::OkStatus();
   const absl::Time now = options_.clock();
@@ -129,8 +131,7 @@ absl::Status Connection::ReadNetwork() {
   if (size == 0) {
     return Lost(session_ == nullptr ? "the peer hung up during the handshake" : "the peer hung up");
   }
-  absl::Status status =
-      tls_->Feed(absl::MakeConstSpan(bytes.data(), static_cast<size_t>(size)));
+  absl::Status status = tls_->Feed(absl::MakeConstSpan(bytes.data(), static_cast<size_t>(size)));
   if (status.ok() && !tls_->established()) {
     status = tls_->Advance();
     if (status.ok() && tls_->established()) status = OnChannel();
@@ -242,9 +243,9 @@ absl::Status Connection::ServeHandshake() {
 }
 
 absl::StatusOr<std::string> Connection::CollectEvidence() {
-  const SteadyTime latest = std::min(deadline(), std::chrono::steady_clock::now() +
-                                                     absl::ToChronoNanoseconds(
-                                                         options_.handshake_timeout));
+  const SteadyTime latest =
+      std::min(deadline(), std::chrono::steady_clock::now() +
+                               absl::ToChronoNanoseconds(options_.handshake_timeout));
   absl::StatusOr<SteadyTime> token = host_.TakeEvidenceToken(latest);
   if (!token.ok()) return token.status();
   if (absl::Status status = WaitUntil(*token); !status.ok()) return status;
@@ -273,8 +274,8 @@ absl::Status Connection::FlushHandshake() {
   if (session_ != nullptr && !handshake_->round_pending()) {
     round_deadline_.reset();
   } else if (session_ != nullptr && !round_deadline_.has_value()) {
-    round_deadline_ = std::chrono::steady_clock::now() +
-                      absl::ToChronoNanoseconds(options_.handshake_timeout);
+    round_deadline_ =
+        std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options_.handshake_timeout);
   }
   if (absl::Status status = tls_->Write(crypto::AsBytes(out)); !status.ok()) return status;
   return WriteNetwork();

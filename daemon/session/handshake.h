@@ -149,7 +149,7 @@ class Handshake {
   std::optional<crypto::SessionId> replaced_;
   std::string peer_offer_;
 
-  uint32_t round_ = 0;      // of the messages under way, or the last one
+  uint32_t round_ = 0;  // of the messages under way, or the last one
   Hello local_hello_;
   Hello peer_hello_;
   std::string peer_evidence_;

@@ -10,8 +10,9 @@ namespace caravan::session {
 namespace {
 
 absl::Status ExporterFailed(std::string_view label, absl::string_view why) {
-  return Refusal(absl::StatusCode::kInternal, kExporter,
-                 absl::StrCat("cannot export \"", std::string(label), "\" from the channel: ", why));
+  return Refusal(
+      absl::StatusCode::kInternal, kExporter,
+      absl::StrCat("cannot export \"", std::string(label), "\" from the channel: ", why));
 }
 
 }  // namespace

@@ -179,8 +179,7 @@ TEST(Handshake, ANewSessionProvesTheOneThatItReplaces) {
     };
     a.replaces = old;
     a.replaced_secret = padded(test.initiator_secret);
-    b.find_replaced =
-        [&](const crypto::SessionId& id) -> absl::StatusOr<crypto::SecretBytes> {
+    b.find_replaced = [&](const crypto::SessionId& id) -> absl::StatusOr<crypto::SecretBytes> {
       EXPECT_EQ(id, old);
       if (test.responder_secret == nullptr) return absl::NotFoundError("closed");
       return padded(test.responder_secret);
@@ -206,8 +205,7 @@ TEST(Handshake, OptionsThatContradictThemselvesAreNamed) {
             absl::StatusCode::kInvalidArgument);
   HandshakeOptions half = HandshakeOptionsForTest(Role::kInitiator, "a", "b", "ab", "a");
   half.replaces = crypto::SessionId();
-  EXPECT_EQ(Handshake::Create(std::move(half)).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Handshake::Create(std::move(half)).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Handshake, FailsWhenThisEndCannotMakeEvidenceOrRandomness) {

@@ -97,8 +97,8 @@ absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
       absl::StatusOr<attestation::EvidenceSet> set =
           attestation::DecodeEvidenceSet(crypto::AsBytes(handshake.peer_evidence()));
       status = handshake.ProvideAppraisal(
-          set.ok() ? absl::StatusOr<attestation::Appraisal>(appraiser.Appraise(
-                         *set, handshake.report_data(), now))
+          set.ok() ? absl::StatusOr<attestation::Appraisal>(
+                         appraiser.Appraise(*set, handshake.report_data(), now))
                    : set.status());
     } else {
       return absl::OkStatus();
@@ -107,8 +107,7 @@ absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
   }
 }
 
-HandshakePair::HandshakePair(HandshakeOptions initiator_options,
-                             HandshakeOptions responder_options)
+HandshakePair::HandshakePair(HandshakeOptions initiator_options, HandshakeOptions responder_options)
     : initiator(std::move(*Handshake::Create(std::move(initiator_options)))),
       responder(std::move(*Handshake::Create(std::move(responder_options)))) {
   initiator->Start().IgnoreError();

@@ -29,8 +29,8 @@ struct HandshakeBugsForTest {
   // Any Accept will do.
   bool accept_unchecked = false;
 };
-absl::StatusOr<std::unique_ptr<Handshake>> CreateHandshakeForTest(
-    HandshakeOptions options, const HandshakeBugsForTest& bugs);
+absl::StatusOr<std::unique_ptr<Handshake>> CreateHandshakeForTest(HandshakeOptions options,
+                                                                  const HandshakeBugsForTest& bugs);
 
 // Answers what the machine wants from the adapter until it wants something else.
 absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,

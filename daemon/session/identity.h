@@ -35,7 +35,7 @@ class Identity {
 
   X509* certificate() const { return certificate_.get(); }
   EVP_PKEY* key() const { return key_.get(); }
-  const std::string& spki() const { return spki_; }                  // DER, kSpkiSize bytes
+  const std::string& spki() const { return spki_; }  // DER, kSpkiSize bytes
   const crypto::Sha256Digest& spki_hash() const { return spki_hash_; }
 
  private:

@@ -45,19 +45,20 @@ TEST(PeerCertificate, RefusesEveryOtherKindOfKey) {
     EXPECT_EQ(ReasonOf(status), kTlsCertificateKey) << status;
   }
   KeyPtr ed448(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED448"));
-  EXPECT_EQ(ReasonOf(CheckPeerCertificate(Certificate(ed448.get(), ed448.get(), nullptr).get())
-                         .status()),
-            kTlsCertificateKey);
+  EXPECT_EQ(
+      ReasonOf(CheckPeerCertificate(Certificate(ed448.get(), ed448.get(), nullptr).get()).status()),
+      kTlsCertificateKey);
 }
 
 TEST(PeerCertificate, RefusesAnotherSigner) {
   KeyPtr key = Ed25519(), signer = Ed25519(), rsa(EVP_RSA_gen(2048));
-  EXPECT_EQ(ReasonOf(CheckPeerCertificate(Certificate(key.get(), signer.get(), nullptr).get())
-                         .status()),
-            kTlsCertificateSignature);
-  EXPECT_EQ(ReasonOf(CheckPeerCertificate(Certificate(key.get(), rsa.get(), EVP_sha256()).get())
-                         .status()),
-            kTlsCertificateSignature);
+  EXPECT_EQ(
+      ReasonOf(CheckPeerCertificate(Certificate(key.get(), signer.get(), nullptr).get()).status()),
+      kTlsCertificateSignature);
+  EXPECT_EQ(
+      ReasonOf(
+          CheckPeerCertificate(Certificate(key.get(), rsa.get(), EVP_sha256()).get()).status()),
+      kTlsCertificateSignature);
 }
 
 TEST(PeerCertificate, RefusesAFlippedSignature) {

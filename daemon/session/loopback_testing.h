@@ -22,7 +22,9 @@ namespace caravan::session {
 // A clock that stands at a fixed time plus what the test adds. Thread-safe.
 class TestClock {
  public:
-  absl::Time Now() const { return absl::FromUnixSeconds(1800000000) + absl::Seconds(seconds_.load()); }
+  absl::Time Now() const {
+    return absl::FromUnixSeconds(1800000000) + absl::Seconds(seconds_.load());
+  }
   void Advance(absl::Duration by) { seconds_ += absl::ToInt64Seconds(by); }
   std::function<absl::Time()> function() {
     return [this] { return Now(); };

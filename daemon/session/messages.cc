@@ -101,8 +101,8 @@ absl::Status ReadReplacement(ByteReader& reader, Hello* hello) {
 
 // A reader over the payload of a message that MessageReader has measured, and its one way out.
 template <typename Message, typename Parse>
-absl::StatusOr<Message> Decode(absl::Span<const uint8_t> bytes, MessageType type,
-                               const char* what, Parse parse) {
+absl::StatusOr<Message> Decode(absl::Span<const uint8_t> bytes, MessageType type, const char* what,
+                               Parse parse) {
   ByteReader reader(bytes);
   absl::StatusOr<uint8_t> tag = reader.U8("message type");
   if (!tag.ok()) return Malformed(tag.status());
@@ -171,8 +171,8 @@ absl::StatusOr<Hello> DecodeHello(absl::Span<const uint8_t> message) {
         if (!version.ok()) return version.status();
         if (*version != kProtocolVersion) {
           return Refusal(absl::StatusCode::kInvalidArgument, kHelloVersion,
-                         absl::StrCat("peer speaks version ", *version, " of the protocol, expected ",
-                                      kProtocolVersion));
+                         absl::StrCat("peer speaks version ", *version,
+                                      " of the protocol, expected ", kProtocolVersion));
         }
         absl::Status status = ReadRole(reader, "hello role", &hello->role);
         if (status.ok()) status = ReadU32(reader, "hello round", &hello->round);
@@ -196,8 +196,7 @@ absl::StatusOr<EvidenceMessage> DecodeEvidence(absl::Span<const uint8_t> message
           status = ReadArray(reader, "evidence policy digest", &evidence->policy_digest);
         }
         if (status.ok()) {
-          status =
-              ReadText(reader, attestation::kMaxEvidenceSize, "evidence", &evidence->evidence);
+          status = ReadText(reader, attestation::kMaxEvidenceSize, "evidence", &evidence->evidence);
         }
         return status;
       });

@@ -42,7 +42,7 @@ struct Replacement {
 struct Hello {
   crypto::Role role = crypto::Role::kInitiator;  // the sender's
   uint32_t round = 0;
-  Nonce nonce{};                        // the sender's challenge to the other side
+  Nonce nonce{};                         // the sender's challenge to the other side
   crypto::Sha256Digest policy_digest{};  // of the policy that the sender appraises with
   std::optional<Replacement> replaces;   // round 0 only
   std::string offer;                     // at most kMaxOfferSize bytes, opaque

@@ -29,10 +29,10 @@ class Session {
   virtual crypto::Role role() const = 0;
   virtual const crypto::Sha256Digest& local_spki() const = 0;
   virtual const crypto::Sha256Digest& peer_spki() const = 0;
-  virtual const std::string& peer_address() const = 0;   // "10.0.0.2:7400", as dialled or accepted
+  virtual const std::string& peer_address() const = 0;  // "10.0.0.2:7400", as dialled or accepted
   virtual absl::Time established() const = 0;
   virtual absl::Time last_attested() const = 0;
-  virtual uint32_t round() const = 0;                    // 0 after the handshake
+  virtual uint32_t round() const = 0;                         // 0 after the handshake
   virtual attestation::Appraisal peer_appraisal() const = 0;  // of the last round
   // What the peer announced in its Hello (data port and the like): opaque bytes, bound into the
   // transcript.
@@ -57,17 +57,17 @@ class Session {
 };
 
 struct ManagerOptions {
-  std::string listen_address;            // "10.0.0.1:7400"; port 0 picks one
-  attestation::Attester* attester = nullptr;    // outlive the manager
+  std::string listen_address;                 // "10.0.0.1:7400"; port 0 picks one
+  attestation::Attester* attester = nullptr;  // outlive the manager
   attestation::Appraiser* appraiser = nullptr;
-  crypto::SecretBytes psk;               // may be empty
-  std::string offer;                     // ≤ 1024 bytes, given to each peer in Hello
+  crypto::SecretBytes psk;  // may be empty
+  std::string offer;        // ≤ 1024 bytes, given to each peer in Hello
   absl::Duration handshake_timeout = absl::Seconds(10);
   absl::Duration reattest_every = absl::Minutes(15);
   absl::Duration replace_every = absl::Hours(1);
-  int max_half_open = 256;               // in all
+  int max_half_open = 256;  // in all
   int max_half_open_per_source = 32;
-  double evidence_per_second = 50;       // token bucket, spent before evidence is made
+  double evidence_per_second = 50;  // token bucket, spent before evidence is made
   std::function<absl::Time()> clock = [] { return absl::Now(); };
   // Called on a manager thread, never under a lock, once a session is established (before
   // Connect() returns it) and once it has closed.

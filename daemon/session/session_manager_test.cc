@@ -29,7 +29,8 @@ ManagerOptions WithClock(TestClock& clock) {
 
 // The two ends of the initiator's stream, taken.
 struct Pipe {
-  Pipe(Session& from, Session& to) : near(from.TakeOutgoingStream()), far(to.TakeIncomingStream()) {}
+  Pipe(Session& from, Session& to)
+      : near(from.TakeOutgoingStream()), far(to.TakeIncomingStream()) {}
   Pipe(const Pipe&) = delete;
   ~Pipe() {
     if (near >= 0) close(near);
@@ -87,7 +88,8 @@ TEST(SessionManager, BothStreamsCarryMegabytesBothWaysAtOnce) {
   const int fds[4] = {first.near, first.far, second.near, second.far};
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&payload, fd = fds[i]] { WriteSome(fd, payload); });
-    threads.emplace_back([&payload, &got, i, fd = fds[i]] { got[i] = ReadSome(fd, payload.size()); });
+    threads.emplace_back(
+        [&payload, &got, i, fd = fds[i]] { got[i] = ReadSome(fd, payload.size()); });
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& bytes : got) EXPECT_TRUE(bytes == payload) << bytes.size();
@@ -272,9 +274,9 @@ TEST(SessionManager, Ipv6AddressesWork) {
   absl::StatusOr<std::unique_ptr<SessionManager>> b = SessionManager::Start(std::move(options));
   if (!b.ok()) GTEST_SKIP() << "no IPv6 loopback here: " << b.status();
   LoopbackNode a;
-  EXPECT_TRUE(a.manager
-                  ->Connect(absl::StrCat("[::1]:", (*b)->port()), absl::Now() + absl::Seconds(10))
-                  .ok());
+  EXPECT_TRUE(
+      a.manager->Connect(absl::StrCat("[::1]:", (*b)->port()), absl::Now() + absl::Seconds(10))
+          .ok());
 }
 
 // Crossing connections: whatever the timing, one session stays, dialled by the lower key, and both
@@ -367,8 +369,7 @@ TEST(SessionManager, TheHourlySessionReplacesTheOldWhichDrains) {
   EXPECT_EQ(b.SessionWith(a)->id(), newer->id());
   EXPECT_TRUE(old->draining());
   EXPECT_TRUE(old_far->draining());
-  EXPECT_FALSE(
-      crypto::ConstantTimeEquals(old->secret().Expose(), newer->secret().Expose()));
+  EXPECT_FALSE(crypto::ConstantTimeEquals(old->secret().Expose(), newer->secret().Expose()));
   // The old one still carries bytes and is still found, until somebody closes it.
   WriteSome(pipe.near, "drain");
   EXPECT_EQ(ReadSome(pipe.far, 5), "drain");

@@ -20,14 +20,12 @@ constexpr size_t kMeasurementAt = 64 + 48;
 std::string Mac(const std::string& signer, const std::string& signed_part) {
   absl::StatusOr<crypto::SecretBytes> key = crypto::SecretBytes::Copy(crypto::AsBytes(signer));
   if (!key.ok()) return "";
-  absl::StatusOr<crypto::Sha384Digest> mac =
-      crypto::HmacSha384(*key, crypto::AsBytes(signed_part));
+  absl::StatusOr<crypto::Sha384Digest> mac = crypto::HmacSha384(*key, crypto::AsBytes(signed_part));
   return mac.ok() ? std::string(mac->begin(), mac->end()) : "";
 }
 
 void Require(bool holds, const char* id, const char* what, Appraisal* appraisal) {
-  appraisal->checks.push_back(
-      Check{id, what, holds ? Outcome::kPassed : Outcome::kFailed, "", ""});
+  appraisal->checks.push_back(Check{id, what, holds ? Outcome::kPassed : Outcome::kFailed, "", ""});
   if (!holds) appraisal->verdict = attestation::Verdict::kContraindicated;
 }
 
@@ -72,8 +70,7 @@ crypto::Sha256Digest FakeAppraiser::PolicyDigest() const {
   return crypto::Sha256(crypto::AsBytes(policy_));
 }
 
-ManagerOptions LoopbackOptions(attestation::Attester* attester,
-                               attestation::Appraiser* appraiser) {
+ManagerOptions LoopbackOptions(attestation::Attester* attester, attestation::Appraiser* appraiser) {
   ManagerOptions options;
   options.listen_address = "127.0.0.1:0";
   options.attester = attester;

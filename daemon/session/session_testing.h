@@ -58,8 +58,7 @@ class FakeAppraiser final : public attestation::Appraiser {
 };
 
 // Options of a manager on a free port of the IPv4 loopback.
-ManagerOptions LoopbackOptions(attestation::Attester* attester,
-                               attestation::Appraiser* appraiser);
+ManagerOptions LoopbackOptions(attestation::Attester* attester, attestation::Appraiser* appraiser);
 
 }  // namespace caravan::session
 

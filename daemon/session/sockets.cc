@@ -65,7 +65,8 @@ std::string HostText(const sockaddr_storage& address, uint16_t* port) {
 absl::StatusOr<Descriptor> DialOne(const addrinfo& target, const std::string& address,
                                    SteadyTime deadline, int cancel_fd) {
   Descriptor fd(socket(target.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.open()) return absl::ResourceExhaustedError(ErrnoText("open a socket to", address, errno));
+  if (!fd.open())
+    return absl::ResourceExhaustedError(ErrnoText("open a socket to", address, errno));
   if (connect(fd.get(), target.ai_addr, target.ai_addrlen) == 0) return fd;
   if (errno != EINPROGRESS) return absl::UnavailableError(ErrnoText("connect to", address, errno));
   while (true) {
@@ -105,8 +106,8 @@ void Descriptor::Reset() {
 
 absl::StatusOr<HostPort> ParseHostPort(const std::string& address) {
   const auto malformed = [&address] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address \"", address.substr(0, 256), "\": expected host:port or [host]:port"));
+    return absl::InvalidArgumentError(absl::StrCat("address \"", address.substr(0, 256),
+                                                   "\": expected host:port or [host]:port"));
   };
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos || address.size() > 256) return malformed();
@@ -118,8 +119,7 @@ absl::StatusOr<HostPort> ParseHostPort(const std::string& address) {
     return malformed();
   }
   uint32_t number = 0;
-  if (host.empty() || port.empty() ||
-      port.find_first_not_of("0123456789") != std::string::npos ||
+  if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos ||
       !absl::SimpleAtoi(port, &number) || number > 65535) {
     return malformed();
   }

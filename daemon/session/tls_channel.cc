@@ -78,8 +78,8 @@ absl::StatusOr<std::unique_ptr<TlsChannel>> TlsChannel::Create(const TlsContext&
 }
 
 int TlsChannel::VerifyCertificate(X509_STORE_CTX* store, void* /*unused*/) {
-  auto* ssl = static_cast<SSL*>(
-      X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* ssl =
+      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
   TlsChannel* channel = ChannelOf(ssl);
   X509* leaf = X509_STORE_CTX_get0_cert(store);
   const int count = sk_X509_num(X509_STORE_CTX_get0_untrusted(store));
@@ -145,9 +145,9 @@ absl::Status TlsChannel::Failure(absl::string_view doing) {
   }
   const absl::string_view reason = ReasonFor(error);
   const char* text = ERR_reason_error_string(error);
-  status_ = Refusal(reason == kTlsProtocol ? StatusCode::kInvalidArgument
-                                           : StatusCode::kPermissionDenied,
-                    reason, absl::StrCat(doing, ": ", text != nullptr ? text : "protocol error"));
+  status_ =
+      Refusal(reason == kTlsProtocol ? StatusCode::kInvalidArgument : StatusCode::kPermissionDenied,
+              reason, absl::StrCat(doing, ": ", text != nullptr ? text : "protocol error"));
   return status_;
 }
 
@@ -239,8 +239,7 @@ absl::Span<const uint8_t> TlsChannel::pending() const {
 void TlsChannel::Consume(size_t size) {
   char scratch[4096];
   while (size > 0) {
-    const int taken =
-        BIO_read(out_, scratch, static_cast<int>(std::min(size, sizeof(scratch))));
+    const int taken = BIO_read(out_, scratch, static_cast<int>(std::min(size, sizeof(scratch))));
     if (taken <= 0) return;
     size -= static_cast<size_t>(taken);
   }

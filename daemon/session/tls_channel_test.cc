@@ -61,7 +61,7 @@ TEST(TlsChannel, BothEndsLearnTheOthersKey) {
   EXPECT_EQ(c.client->peer_spki(), c.server_identity->spki());
   EXPECT_EQ(c.server->peer_spki(), c.client_identity->spki());
   EXPECT_EQ(c.client->Describe().substr(0, 22), "TLS_AES_256_GCM_SHA384") << c.client->Describe();
-  EXPECT_NE(c.client->Describe().find("X25519"), std::string::npos) << c.client->Describe();
+  EXPECT_NE(c.client->Describe().find("25519"), std::string::npos) << c.client->Describe();
 }
 
 TEST(TlsChannel, CarriesBytesBothWaysAndSaysGoodbye) {
@@ -84,13 +84,11 @@ TEST(TlsChannel, CarriesBytesBothWaysAndSaysGoodbye) {
 TEST(TlsChannel, ExportsNothingBeforeBothFinishedMessages) {
   Channels c;
   ASSERT_TRUE(c.client->Advance().ok());
-  EXPECT_EQ(c.client->Export("x", {}, 32).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(c.client->Export("x", {}, 32).status().code(), absl::StatusCode::kFailedPrecondition);
   Channels::Carry(*c.client, *c.server);
   ASSERT_TRUE(c.server->Advance().ok());
   EXPECT_FALSE(c.server->established());
-  EXPECT_EQ(c.server->Export("x", {}, 32).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(c.server->Export("x", {}, 32).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(c.server->Write(crypto::AsBytes("x")).code(), absl::StatusCode::kFailedPrecondition);
   c.Run();
   EXPECT_TRUE(c.server->Export("x", {}, 32).ok());

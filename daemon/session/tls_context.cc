@@ -67,8 +67,8 @@ absl::StatusOr<std::unique_ptr<TlsContext>> TlsContext::Create(const Identity& i
     return Setting("no early data");
   }
   SSL_CTX_set_client_hello_cb(ctx, &TlsChannel::InspectClientHello, nullptr);
-  const std::string alpn = absl::StrCat(std::string(1, static_cast<char>(kAlpn.size())),
-                                        std::string(kAlpn));
+  const std::string alpn =
+      absl::StrCat(std::string(1, static_cast<char>(kAlpn.size())), std::string(kAlpn));
   // This one returns 0 for success.
   if (SSL_CTX_set_alpn_protos(ctx, reinterpret_cast<const unsigned char*>(alpn.data()),
                               static_cast<unsigned>(alpn.size())) != 0) {

@@ -65,8 +65,7 @@ TEST(Messages, ComeBackAsTheyWere) {
   EXPECT_EQ(Encode(evidence), Encode(SampleEvidence()));
   Alert alert{absl::StatusCode::kPermissionDenied, "SNP_MEASUREMENT"};
   EXPECT_EQ(DecodeAlert(crypto::AsBytes(Encode(alert)))->reason, "SNP_MEASUREMENT");
-  EXPECT_EQ(DecodeAlert(crypto::AsBytes(Encode(alert)))->code,
-            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(DecodeAlert(crypto::AsBytes(Encode(alert)))->code, absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(DecodeRoundRequest(crypto::AsBytes(Encode(RoundRequest{4})))->round, 4u);
 }
 
@@ -110,10 +109,10 @@ TEST(Messages, AreWholeOrRefused) {
 }
 
 TEST(Messages, AnAlertCarriesANameAndNothingElse) {
-  for (const std::string& reason : {std::string("lower case"), std::string(), std::string("A\nB"),
-                                    std::string(65, 'A')}) {
-    EXPECT_FALSE(DecodeAlert(crypto::AsBytes(Encode(Alert{absl::StatusCode::kAborted, reason})))
-                     .ok());
+  for (const std::string& reason :
+       {std::string("lower case"), std::string(), std::string("A\nB"), std::string(65, 'A')}) {
+    EXPECT_FALSE(
+        DecodeAlert(crypto::AsBytes(Encode(Alert{absl::StatusCode::kAborted, reason}))).ok());
   }
   EXPECT_FALSE(DecodeAlert(crypto::AsBytes(Encode(Alert{absl::StatusCode::kOk, "X"}))).ok());
 }
@@ -132,7 +131,8 @@ TEST(MessageReader, PutsMessagesTogetherAndStopsAtTheLimitOfTheirType) {
 
   // The length alone is enough: nothing of the payload is needed to refuse.
   const std::pair<uint8_t, size_t> limits[] = {
-      {1, Encode(SampleHello()).size()}, {2, Encode(SampleEvidence()).size()},
+      {1, Encode(SampleHello()).size()},
+      {2, Encode(SampleEvidence()).size()},
       {3, Encode(Accept()).size()},
       {4, Encode(Alert{absl::StatusCode::kAborted, std::string(kMaxReasonSize, 'A')}).size()},
       {5, Encode(RoundRequest()).size()}};

@@ -36,6 +36,10 @@ struct DataConnection {
 struct SocketOptions {
   int send_buffer = 0;     // SO_SNDBUF bytes, 0: the kernel's choice
   int receive_buffer = 0;  // SO_RCVBUF bytes
+  // TCP_CONGESTION, empty: the system's choice. An algorithm that paces (BBR) arms a timer for each
+  // burst, which costs a third of the rate within one data centre. A kernel that does not have it,
+  // or does not allow it, keeps its own.
+  std::string congestion_control = "cubic";
 };
 
 // Dials `address`, runs the preamble, returns when both sides are confirmed. Unavailable: no
@@ -54,7 +58,7 @@ class DataListener {
     std::string listen_address;  // port 0 picks one
     SocketOptions socket;
     absl::Duration preamble_timeout = absl::Seconds(5);
-    int max_half_open = 256;     // connections in their preamble; more are closed at once
+    int max_half_open = 256;  // connections in their preamble; more are closed at once
     // The secret of an open session, or empty: then the connection is closed quietly. All are
     // called on the listener's thread.
     std::function<crypto::SecretBytes(const crypto::SessionId&)> find_secret;

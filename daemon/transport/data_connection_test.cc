@@ -134,8 +134,8 @@ TEST_F(DataConnectionTest, DialGivesUpAtItsDeadline) {
   auto silent = ListenOn("127.0.0.1:0", {});
   ASSERT_TRUE(silent.ok());
   address_ = absl::StrCat("127.0.0.1:", *LocalPort(silent->get()));
-  auto dialled = DialData(address_, kSession, Secret(7), kEpoch, 0, {},
-                          absl::Now() + absl::Milliseconds(80));
+  auto dialled =
+      DialData(address_, kSession, Secret(7), kEpoch, 0, {}, absl::Now() + absl::Milliseconds(80));
   EXPECT_TRUE(absl::IsDeadlineExceeded(dialled.status())) << dialled.status();
 }
 
@@ -195,8 +195,7 @@ TEST_F(DataConnectionTest, RefusesAReflectedConfirmation) {
   crypto::ConnectionId id = Identity();
   ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), Soon()).ok());
   ASSERT_TRUE(ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), Soon()).ok());
-  ASSERT_TRUE(
-      WriteAll(raw.get(), *Confirm(Secret(7), id, Direction::kFromAcceptor), Soon()).ok());
+  ASSERT_TRUE(WriteAll(raw.get(), *Confirm(Secret(7), id, Direction::kFromAcceptor), Soon()).ok());
   EXPECT_TRUE(Closed(raw));
 }
 

@@ -139,8 +139,8 @@ bool Listener::FinishConfirmation(HalfOpen& c) {
 
 Progress Listener::Advance(HalfOpen& c) {
   while (true) {
-    const ssize_t n = recv(c.fd.get(), c.bytes.data() + c.filled, c.expected() - c.filled,
-                           MSG_DONTWAIT);
+    const ssize_t n =
+        recv(c.fd.get(), c.bytes.data() + c.filled, c.expected() - c.filled, MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return Progress::kWaiting;
     if (n <= 0) return Progress::kRefused;

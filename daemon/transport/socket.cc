@@ -79,6 +79,10 @@ absl::StatusOr<SocketAddress> ParseAddress(const std::string& address) {
 void Configure(int fd, const SocketOptions& options) {
   const int one = 1;
   (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+  if (!options.congestion_control.empty()) {
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, options.congestion_control.data(),
+                     static_cast<socklen_t>(options.congestion_control.size()));
+  }
   if (options.send_buffer > 0) {
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &options.send_buffer, sizeof(int));
   }
@@ -91,8 +95,7 @@ absl::StatusOr<Descriptor> ConnectTo(const std::string& address, const SocketOpt
                                      absl::Time deadline) {
   auto where = ParseAddress(address);
   if (!where.ok()) return where.status();
-  Descriptor fd(
-      socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no socket for ", address, ": ", std::strerror(errno)));
@@ -121,8 +124,7 @@ absl::StatusOr<Descriptor> ConnectTo(const std::string& address, const SocketOpt
 absl::StatusOr<Descriptor> ListenOn(const std::string& address, const SocketOptions& options) {
   auto where = ParseAddress(address);
   if (!where.ok()) return where.status();
-  Descriptor fd(
-      socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no socket for ", address, ": ", std::strerror(errno)));

@@ -45,7 +45,7 @@ absl::StatusOr<Descriptor> ConnectTo(const std::string& address, const SocketOpt
                                      absl::Time deadline);
 absl::StatusOr<Descriptor> ListenOn(const std::string& address, const SocketOptions& options);
 absl::StatusOr<int> LocalPort(int fd);
-// TCP_NODELAY and buffer sizes. Unix sockets have no TCP_NODELAY: that is not an error.
+// TCP_NODELAY, congestion control and buffer sizes, as far as the kernel has them.
 void Configure(int fd, const SocketOptions& options);
 
 // Moves all of `bytes`, or fails: Unavailable at the end of the stream or on a reset,

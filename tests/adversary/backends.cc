@@ -19,13 +19,11 @@ std::string Hex(absl::Span<const uint8_t> bytes) {
 Backend MakeInsecureSoftware() {
   Backend backend;
   backend.now = absl::FromUnixSeconds(1800000000);
-  const attestation::InsecureRoot root =
-      std::move(*attestation::InsecureRoot::Create(backend.now));
+  const attestation::InsecureRoot root = std::move(*attestation::InsecureRoot::Create(backend.now));
   attestation::InsecureAttesterOptions options;
   options.measurement.fill(0x4D);
   options.chip_id = attestation::DeriveInsecureChipId("node");
-  backend.attester =
-      std::move(*attestation::MakeInsecureAttester(root, options, backend.now));
+  backend.attester = std::move(*attestation::MakeInsecureAttester(root, options, backend.now));
 
   attestation::Policy policy;
   policy.set_name("adversary");
@@ -40,8 +38,8 @@ Backend MakeInsecureSoftware() {
   attestation::Endorsements endorsements;
   endorsements.certificates = root.ChainDer();
   endorsements.crls = {root.CrlDer()};
-  backend.appraiser = std::move(
-      *attestation::MakeAppraiser(std::move(policy), std::move(endorsements)));
+  backend.appraiser =
+      std::move(*attestation::MakeAppraiser(std::move(policy), std::move(endorsements)));
   backend.report_data_check = "SNP_REPORT_DATA";
   return backend;
 }

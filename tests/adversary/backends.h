@@ -13,7 +13,7 @@
 namespace caravan::session {
 
 struct Backend {
-  std::unique_ptr<attestation::Attester> attester;   // any number of nodes may share it
+  std::unique_ptr<attestation::Attester> attester;  // any number of nodes may share it
   std::unique_ptr<attestation::Appraiser> appraiser;
   absl::Time now;
   std::string report_data_check;  // decisive when the report is bound to something else

@@ -142,9 +142,9 @@ TEST(ChannelAdversary, AServerWithAnotherKindOfKeyIsRefused) {
   for (const RawCertificate kind : {RawCertificate::kRsa, RawCertificate::kForeignSigner}) {
     absl::Status status;
     std::thread dialling([&] {
-      status = node.manager
-                   ->Connect(absl::StrCat("127.0.0.1:", port), absl::Now() + absl::Seconds(10))
-                   .status();
+      status =
+          node.manager->Connect(absl::StrCat("127.0.0.1:", port), absl::Now() + absl::Seconds(10))
+              .status();
     });
     Descriptor socket;
     std::string text, source;
@@ -160,8 +160,8 @@ TEST(ChannelAdversary, AServerWithAnotherKindOfKeyIsRefused) {
     peer = RawPeer(Descriptor());
     dialling.join();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-    EXPECT_EQ(ReasonOf(status), kind == RawCertificate::kRsa ? kTlsPeerAlert
-                                                             : kTlsCertificateSignature);
+    EXPECT_EQ(ReasonOf(status),
+              kind == RawCertificate::kRsa ? kTlsPeerAlert : kTlsCertificateSignature);
   }
 }
 
@@ -248,6 +248,23 @@ TEST(ChannelAdversary, CallsBetweenEvidenceAndAcceptAreRefused) {
   EXPECT_TRUE(RefusedWith(node, kFrameEarly));
 }
 
+// Keys of the channel may change at any time; nothing that was derived from it does.
+TEST(ChannelAdversary, AKeyUpdateIsHarmless) {
+  LoopbackNode node;
+  RawPeer peer(node.manager->port());
+  FakeAttester genuine;
+  ASSERT_TRUE(peer.StartTls({}));
+  ASSERT_TRUE(peer.RunHandshake(genuine)) << peer.handshake().status();
+  ASSERT_EQ(node.manager->List().size(), 1u);
+  Descriptor stream(node.manager->List()[0]->TakeIncomingStream());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(peer.UpdateKeys());
+    ASSERT_TRUE(peer.Write(FrameHead(1, 0, 4) + "call"));
+    EXPECT_EQ(ReadSome(stream.get(), 4), "call");
+  }
+  EXPECT_TRUE(node.manager->List()[0]->status().ok());
+}
+
 struct LateAttack {
   const char* name;
   std::function<std::string()> bytes;
@@ -278,8 +295,8 @@ std::string Framed(const std::string& message) {
 }
 
 const LateAttack kLateAttacks[] = {
-    {"DataAfterTheEndOfAStream",
-     [] { return FrameHead(1, 1, 0) + FrameHead(1, 0, 1) + "x"; }, kFrameEnded},
+    {"DataAfterTheEndOfAStream", [] { return FrameHead(1, 1, 0) + FrameHead(1, 0, 1) + "x"; },
+     kFrameEnded},
     {"TrailingMessageAfterAccept", [] { return Framed(Encode(Accept())); }, kMessageOrder},
     {"EvidenceNobodyAskedFor", [] { return Framed(Encode(EvidenceMessage())); }, kMessageOrder},
     {"TheSameRoundAgain",

@@ -34,8 +34,7 @@ size_t Slot(Role sender, MessageType type) {
 }  // namespace
 
 int HandshakeModel::Intern(const std::string& message) {
-  const auto [found, added] =
-      message_ids_.emplace(message, static_cast<int>(messages_.size()));
+  const auto [found, added] = message_ids_.emplace(message, static_cast<int>(messages_.size()));
   if (added) messages_.push_back(message);
   return found->second;
 }
@@ -77,10 +76,10 @@ int HandshakeModel::MakeLocal(size_t end, std::vector<int> taken) {
   Local local;
   local.end = end;
   local.taken = taken;
-  std::unique_ptr<Handshake> machine = std::move(*CreateHandshakeForTest(
-      HandshakeOptionsForTest(who.role, who.node, who.peer, who.channel,
-                              absl::StrCat(who.node, who.channel, end)),
-      bugs_));
+  std::unique_ptr<Handshake> machine = std::move(
+      *CreateHandshakeForTest(HandshakeOptionsForTest(who.role, who.node, who.peer, who.channel,
+                                                      absl::StrCat(who.node, who.channel, end)),
+                              bugs_));
   FakeAttester attester;
   const FakeAppraiser appraiser;
   const auto collect = [this, &local, &machine] {
@@ -91,9 +90,8 @@ int HandshakeModel::MakeLocal(size_t end, std::vector<int> taken) {
     const absl::StatusOr<crypto::Sha384Digest> transcript = machine->transcript();
     if (!transcript.ok()) return;
     local.round = *machine->round();
-    local.agreed[local.round] =
-        absl::StrCat(Text(*machine->session_id()), Text(machine->CloneSecret()->Expose()),
-                     Text(*transcript));
+    local.agreed[local.round] = absl::StrCat(
+        Text(*machine->session_id()), Text(machine->CloneSecret()->Expose()), Text(*transcript));
   };
   machine->Start().IgnoreError();
   collect();
@@ -177,10 +175,9 @@ void HandshakeModel::AddForgedAccept(const Local& target, std::set<int>* out) {
     return;
   }
   const bool initiator = who.role == Role::kInitiator;
-  const crypto::Sha384Digest transcript =
-      TranscriptHash(SpkiForTest(initiator ? who.node : who.peer),
-                     SpkiForTest(initiator ? who.peer : who.node),
-                     {target.covered.begin(), target.covered.end()});
+  const crypto::Sha384Digest transcript = TranscriptHash(
+      SpkiForTest(initiator ? who.node : who.peer), SpkiForTest(initiator ? who.peer : who.node),
+      {target.covered.begin(), target.covered.end()});
   const crypto::SecretBytes secret =
       *ExportSessionSecret(ChannelForTest(who.channel), transcript, crypto::SecretBytes());
   out->insert(
@@ -218,7 +215,8 @@ const HandshakeModel::Local* HandshakeModel::PeerOf(const std::vector<int>& stat
 
 void HandshakeModel::Violation(size_t end, const std::string& what) {
   const ModelEnd& who = ends_[end];
-  violations_.insert(absl::StrCat(who.node, who.role == Role::kInitiator ? " (initiator)" : " (responder)",
+  violations_.insert(absl::StrCat(who.node,
+                                  who.role == Role::kInitiator ? " (initiator)" : " (responder)",
                                   " on channel ", who.channel, ": ", what));
 }
 

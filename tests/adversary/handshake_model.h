@@ -31,10 +31,10 @@ struct ModelEnd {
 };
 
 struct ModelResult {
-  size_t depth = 0;        // longest run of deliveries that were taken
-  size_t states = 0;       // distinct global states
-  size_t deliveries = 0;   // tried
-  size_t completed = 0;    // states in which an end is established
+  size_t depth = 0;                     // longest run of deliveries that were taken
+  size_t states = 0;                    // distinct global states
+  size_t deliveries = 0;                // tried
+  size_t completed = 0;                 // states in which an end is established
   std::vector<std::string> violations;  // distinct
 };
 
@@ -50,13 +50,13 @@ class HandshakeModel {
   // What one end has become after the messages it took; follows from them alone.
   struct Local {
     size_t end = 0;
-    std::vector<int> taken;    // message ids
-    std::vector<int> sent;     // message ids
+    std::vector<int> taken;  // message ids
+    std::vector<int> sent;   // message ids
     bool dead = false;
     bool established = false;
     uint32_t round = 0;
     std::map<uint32_t, std::string> agreed;  // by completed round: session id, secret, th
-    Hello hello;               // the last one that it sent
+    Hello hello;                             // the last one that it sent
     bool wants_hello = false;
     std::vector<std::string> evidence_taken;  // payloads
     std::vector<std::string> evidence_sent;

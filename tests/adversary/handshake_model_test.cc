@@ -73,8 +73,7 @@ class Schedules : public testing::TestWithParam<Setting> {};
 
 TEST_P(Schedules, NoneBreaksAgreement) {
   const Setting& setting = GetParam();
-  const ModelResult result =
-      HandshakeModel(setting.ends, {}, setting.rounds).Explore(kBound);
+  const ModelResult result = HandshakeModel(setting.ends, {}, setting.rounds).Explore(kBound);
   Report(setting.name, result);
   EXPECT_TRUE(result.violations.empty());
   EXPECT_EQ(result.completed > 0, setting.honest);
@@ -87,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Model, Schedules, testing::ValuesIn(kSettings),
 size_t ViolationsWith(const HandshakeBugsForTest& bugs) {
   size_t violations = 0;
   for (const Setting& setting : kSettings) {
-    const ModelResult result = HandshakeModel(setting.ends, bugs, setting.rounds).Explore(8);
+    const ModelResult result = HandshakeModel(setting.ends, bugs, setting.rounds).Explore(6);
     Report(setting.name, result);
     violations += result.violations.size();
   }

@@ -25,7 +25,7 @@ struct Binding {
   Challenge challenge;
   std::string spki;
   std::string purpose{attestation::kSessionPurpose};
-  size_t binder_bytes = 32;    // the rest of the binder is zeros
+  size_t binder_bytes = 32;     // the rest of the binder is zeros
   bool no_report_data = false;  // zeros altogether
 };
 
@@ -99,10 +99,8 @@ class EvidenceMatrix : public testing::TestWithParam<MatrixCase> {
 
   std::unique_ptr<HandshakePair> NewPair(const std::string& channel = "ab",
                                          const std::string& seed = "") {
-    HandshakeOptions a =
-        HandshakeOptionsForTest(Role::kInitiator, "a", "b", channel, "a" + seed);
-    HandshakeOptions b =
-        HandshakeOptionsForTest(Role::kResponder, "b", "a", channel, "b" + seed);
+    HandshakeOptions a = HandshakeOptionsForTest(Role::kInitiator, "a", "b", channel, "a" + seed);
+    HandshakeOptions b = HandshakeOptionsForTest(Role::kResponder, "b", "a", channel, "b" + seed);
     a.policy_digest = b.policy_digest = backend_.appraiser->PolicyDigest();
     auto pair = std::make_unique<HandshakePair>(std::move(a), std::move(b));
     pair->initiator_tee = pair->responder_tee = backend_.attester.get();
@@ -123,10 +121,12 @@ class EvidenceMatrix : public testing::TestWithParam<MatrixCase> {
   }
 
   // The verifier's reason when `forge` makes what it gets in place of the genuine evidence.
-  std::string ReasonFor(const std::function<std::string(HandshakePair&, const std::string&)>& forge) {
+  std::string ReasonFor(
+      const std::function<std::string(HandshakePair&, const std::string&)>& forge) {
     std::unique_ptr<HandshakePair> pair = NewPair();
     pair->change = [&](Role from, std::string* message) {
-      if (from == verifier() || *TypeOf(crypto::AsBytes(*message)) != MessageType::kEvidence) return;
+      if (from == verifier() || *TypeOf(crypto::AsBytes(*message)) != MessageType::kEvidence)
+        return;
       *message = forge(*pair, *message);
     };
     RunRounds(*pair);
@@ -218,8 +218,9 @@ TEST_P(EvidenceMatrix, EvidenceThatIsNoneIsRefused) {
     message.evidence = std::move(bytes);
     return Encode(message);
   };
-  EXPECT_EQ(ReasonFor([&](HandshakePair&, const std::string& genuine) { return with(genuine, ""); }),
-            kEvidenceFormat);
+  EXPECT_EQ(
+      ReasonFor([&](HandshakePair&, const std::string& genuine) { return with(genuine, ""); }),
+      kEvidenceFormat);
   EXPECT_EQ(ReasonFor([&](HandshakePair&, const std::string& genuine) {
               return with(genuine, std::string(1000, '\xFF'));
             }),
@@ -354,8 +355,8 @@ TEST(MessageAdversary, MessagesOutOfOrderAreRefused) {
   const std::vector<std::string>& sent = honest.sent_by_initiator;
   ASSERT_EQ(sent.size(), 3u);
   // Every order of the initiator's messages but the right one, twice the same included.
-  for (const std::vector<int>& order : std::vector<std::vector<int>>{{1}, {2}, {0, 0}, {0, 2},
-                                                                     {0, 1, 0}, {0, 1, 1}}) {
+  for (const std::vector<int>& order :
+       std::vector<std::vector<int>>{{1}, {2}, {0, 0}, {0, 2}, {0, 1, 0}, {0, 1, 1}}) {
     HandshakePair fresh;
     absl::Status last;
     for (const int i : order) {

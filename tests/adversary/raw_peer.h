@@ -23,13 +23,13 @@
 namespace caravan::session {
 
 enum class RawCertificate {
-  kGood,            // Ed25519, signed by itself
+  kGood,  // Ed25519, signed by itself
   kNone,
-  kRsa,             // RSA-2048, signed by itself
-  kEcdsa,           // P-256, signed by itself
-  kForeignSigner,   // Ed25519, signed by another key
-  kTwo,             // a good one and another one behind it
-  kHuge,            // a good one with a comment of 20 KiB
+  kRsa,            // RSA-2048, signed by itself
+  kEcdsa,          // P-256, signed by itself
+  kForeignSigner,  // Ed25519, signed by another key
+  kTwo,            // a good one and another one behind it
+  kHuge,           // a good one with a comment of 20 KiB
 };
 
 struct RawOptions {
@@ -62,6 +62,8 @@ class RawPeer {
   std::string ReadMessage();
   // The reason of the next alert message, or "".
   std::string ReadAlert();
+
+  bool UpdateKeys() { return SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1; }
 
   // The real handshake with genuine evidence; with `until` set it stops before sending that type.
   bool RunHandshake(attestation::Attester& attester,

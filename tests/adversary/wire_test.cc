@@ -60,8 +60,8 @@ class WireTest : public ::testing::Test {
       const BufferForTest output = comm_->Allocate(rank, kBytes * comm_->size());
       std::fill_n(input.data, kBytes, static_cast<uint8_t>(rank + 1));
       std::fill_n(output.data, output.size, kUntouched);
-      auto entry = engine::EntryForTest(Op::kAllGather, kBytes / 4, DataType::kFloat32, input,
-                                        output);
+      auto entry =
+          engine::EntryForTest(Op::kAllGather, kBytes / 4, DataType::kFloat32, input, output);
       entry.algorithm = static_cast<uint8_t>(collective::Algorithm::kDirect);
       const uint64_t id = comm_->ring(rank).Submit(entry);
       if (rank == 1) mine = {id, output};
@@ -109,7 +109,7 @@ TEST_F(WireTest, HonestProxyChangesNothing) {
 
 struct Field {
   const char* name;
-  size_t first, last;      // bytes of the record; counted from the end where negative
+  size_t first, last;  // bytes of the record; counted from the end where negative
   bool from_end;
   std::vector<const char*> reasons;
 };
@@ -142,23 +142,23 @@ TEST_P(FlipTest, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, FlipTest,
-    ::testing::Values(
-        Field{"Version", 0, 0, false, {"RECORD_MALFORMED"}},
-        Field{"Suite", 1, 1, false, {"RECORD_MALFORMED"}},
-        Field{"Operation", 2, 2, false, {"RECORD_TAG"}},
-        Field{"Flags", 3, 3, false, {"RECORD_UNEXPECTED", "RECORD_MALFORMED"}},
-        Field{"Phase", 4, 5, false, {"RECORD_UNEXPECTED"}},
-        Field{"Source", 6, 7, false, {"RECORD_UNEXPECTED"}},
-        Field{"Destination", 8, 9, false, {"RECORD_UNEXPECTED"}},
-        Field{"Zero", 10, 11, false, {"RECORD_MALFORMED"}},
-        Field{"PayloadSize", 12, 15, false, {"RECORD_UNEXPECTED", "RECORD_MALFORMED"}},
-        Field{"Epoch", 16, 23, false, {"RECORD_EPOCH"}},
-        Field{"Sequence", 24, 31, false, {"RECORD_TAG"}},
-        Field{"Chunk", 32, 35, false, {"RECORD_REORDERED", "RECORD_MALFORMED"}},
-        Field{"ChunkCount", 36, 39, false, {"RECORD_UNEXPECTED"}},
-        Field{"Digest", 40, 47, false, {"RECORD_TAG"}},
-        Field{"Ciphertext", 48, 49, false, {"RECORD_TAG"}},
-        Field{"Tag", 0, 15, true, {"RECORD_TAG"}}),
+    ::testing::Values(Field{"Version", 0, 0, false, {"RECORD_MALFORMED"}},
+                      Field{"Suite", 1, 1, false, {"RECORD_MALFORMED"}},
+                      Field{"Operation", 2, 2, false, {"RECORD_TAG"}},
+                      Field{"Flags", 3, 3, false, {"RECORD_UNEXPECTED", "RECORD_MALFORMED"}},
+                      Field{"Phase", 4, 5, false, {"RECORD_UNEXPECTED"}},
+                      Field{"Source", 6, 7, false, {"RECORD_UNEXPECTED"}},
+                      Field{"Destination", 8, 9, false, {"RECORD_UNEXPECTED"}},
+                      Field{"Zero", 10, 11, false, {"RECORD_MALFORMED"}},
+                      Field{
+                          "PayloadSize", 12, 15, false, {"RECORD_UNEXPECTED", "RECORD_MALFORMED"}},
+                      Field{"Epoch", 16, 23, false, {"RECORD_EPOCH"}},
+                      Field{"Sequence", 24, 31, false, {"RECORD_TAG"}},
+                      Field{"Chunk", 32, 35, false, {"RECORD_REORDERED", "RECORD_MALFORMED"}},
+                      Field{"ChunkCount", 36, 39, false, {"RECORD_UNEXPECTED"}},
+                      Field{"Digest", 40, 47, false, {"RECORD_TAG"}},
+                      Field{"Ciphertext", 48, 49, false, {"RECORD_TAG"}},
+                      Field{"Tag", 0, 15, true, {"RECORD_TAG"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(WireTest, TruncationIsSeen) {
@@ -283,10 +283,12 @@ TEST_F(WireTest, SpliceFromAnotherRankIsRefused) {
 }
 
 TEST_F(WireTest, DelayPastTheDeadlineEndsTheOperation) {
-  Start([](int index, const WireBytes& record) {
-    if (index == 1) absl::SleepFor(absl::Milliseconds(500));
-    return std::vector<WireBytes>{record};
-  }, 1, 2, absl::Milliseconds(150));
+  Start(
+      [](int index, const WireBytes& record) {
+        if (index == 1) absl::SleepFor(absl::Milliseconds(500));
+        return std::vector<WireBytes>{record};
+      },
+      1, 2, absl::Milliseconds(150));
   const std::pair<uint64_t, BufferForTest> mine = Gather();
   const std::optional<Fault> fault = comm_->WaitFault(1);
   ASSERT_TRUE(fault.has_value());

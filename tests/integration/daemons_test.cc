@@ -204,7 +204,7 @@ TEST(CommandLine, ChecksTheConfiguration) {
   EXPECT_EQ(good.Wait(), 0);
   WriteAll(config, ReadAll(config) + "colour: 1\n");
   Process bad({Cluster::Daemon(), "--config", config, "--check-config"}, true);
-  EXPECT_THAT(bad.Rest(), HasSubstr("node0.textproto:7:"));
+  EXPECT_THAT(bad.Rest(), HasSubstr("node0.textproto:8:7: "));
   EXPECT_EQ(bad.Wait(), 2);
   Process version({Cluster::Daemon(), "--version"}, true);
   EXPECT_THAT(version.Rest(), StartsWith("caravand "));
