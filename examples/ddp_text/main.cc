@@ -162,11 +162,11 @@ absl::Status CompareFiles(const std::string& a, const std::string& b) {
   return absl::OkStatus();
 }
 
-// Prints "found F of P pieces in B bytes"; the caller judges.
+// Prints "found F of P tensor pieces in B captured bytes"; the caller judges.
 absl::Status Search(const std::string& canary, const std::string& capture) {
   const absl::StatusOr<CanaryResult> result = SearchCapture(canary, capture);
   if (!result.ok()) return result.status();
-  std::printf("found %zu of %zu pieces in %zu bytes\n", result->found, result->pieces,
+  std::printf("found %zu of %zu tensor pieces in %zu captured bytes\n", result->found, result->pieces,
               result->searched_bytes);
   return absl::OkStatus();
 }

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 
-readonly NODES=4 STEPS=300
+readonly NODES=4 STEPS=600
 readonly BIN="${CARAVAN_DEMO_BIN:-$PWD/bazel-bin}"
 readonly CARAVANCTL="$BIN/cli/caravanctl" DDP_TEXT="$BIN/examples/ddp_text/ddp_text"
 readonly SECURE="$BIN/daemon/caravand" PLAINTEXT="$BIN/bench/plaintext/caravand_plaintext"
@@ -57,7 +57,17 @@ train() {
   return "$ok"
 }
 
-# Tensor pieces of ranks 0 and 1 that stand in the capture: "found F of P pieces in B bytes".
+# Keeps node1's status, once its communicator has worked for a moment.
+watch_status() {
+  local tries
+  for ((tries = 0; tries < 100; ++tries)); do
+    sleep 0.3
+    "$CARAVANCTL" --runtime-dir "$(runtime_dir 1)" status >"$work/status" 2>&1 || true
+    if grep -q ddp-text "$work/status"; then return 0; fi
+  done
+}
+
+# How many of the tensor pieces of ranks 0 and 1 stand in the capture: "found 0 of …".
 search_capture() {
   cat "$work/canary0" "$work/canary1" >"$work/canary"
   "$DDP_TEXT" --search "$work/canary" "$work/capture"
@@ -79,7 +89,7 @@ verdict ok "$NODES daemons listen; none has a key of another yet"
 chapter "They attest each other and train a character model together"
 echo "  text: /usr/share/common-licenses; each step averages the gradients of all $NODES nodes"
 start_capture
-(sleep 3 && "$CARAVANCTL" --runtime-dir "$(runtime_dir 1)" status >"$work/status" 2>&1) &
+watch_status &
 children+=($!)
 status_job=$!
 if train "$NODES" "$STEPS" ddp-text; then
@@ -108,7 +118,7 @@ chapter "The wire shows nothing: packets between node0 and node1"
 if [ -z "$capture" ]; then
   echo "  not shown: this user may not capture packets here; try as root"
 elif found="$(search_capture)" && [[ "$found" == "found 0 of "* ]]; then
-  verdict ok "$found of gradients and weights"
+  verdict ok "$found"
 else
   verdict bad "tensor bytes in the capture: ${found:-the search failed}"
 fi
@@ -138,13 +148,14 @@ if (in_node 3 timeout 30 "$DDP_TEXT" --rank 1 --ranks 2 --root "$(control_addres
     --runtime-dir "$(runtime_dir 3)" --steps 1 --name intruder) >"$work/intruder" 2>&1; then
   verdict bad "the changed daemon was let in"
 elif grep -qi 'measurement' "$work/intruder"; then
-  verdict ok "node3 with one more byte was refused:"
+  verdict ok "node3 with one more byte was refused; its application is told:"
   fold -s -w 92 "$work/intruder" | show | show
 else
   verdict bad "refused, but not for its measurement: $(cat "$work/intruder")"
 fi
 "$CARAVANCTL" --runtime-dir "$(runtime_dir 0)" status >"$work/status" 2>&1 || true
-grep -i 'measurement' "$work/status" | head -n 1 | show | show || true
+echo "  and on node0, \`caravanctl status\` says:"
+grep -m 1 SNP_MEASUREMENT "$work/status" | fold -s -w 92 | show | show
 
 printf '\n\033[1mIn short\033[0m\n'
 cat <<TEXT

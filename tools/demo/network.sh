@@ -7,7 +7,8 @@ enter_network() {
   network="${CARAVAN_DEMO_NETWORK:-}"
   if [ -z "$network" ]; then
     local way=(unshare --net --mount)
-    [ "$(id -u)" = 0 ] || way+=(--map-root-user)
+    # Not mapped to root: tcpdump would try to become another user, which such a namespace refuses.
+    [ "$(id -u)" = 0 ] || way+=(--map-current-user --keep-caps)
     if "${way[@]}" bash -c '. tools/demo/network.sh && make_network 1' >/dev/null 2>&1; then
       CARAVAN_DEMO_NETWORK="network namespaces" exec "${way[@]}" tools/demo/demo.sh "$@"
     fi
@@ -60,7 +61,7 @@ data_address() { echo "$(node_ip "$1"):27401"; }
 # What node0 and node1 say to each other, into $work/capture. Where nobody may capture packets,
 # `capture` stays empty.
 start_capture() {
-  local link=lo filter="tcp and portrange 27400-27401" tries
+  local link=lo filter="tcp and host 127.0.0.2" tries
   if [ "$network" = "network namespaces" ]; then
     link=veth1
     filter="tcp and host 10.77.0.1 and host 10.77.0.2"
