@@ -81,11 +81,11 @@ TEST(Daemons, RefuseACopyWithOneMoreByte) {
   Process outsider = cluster.Worker(2, 3, "train", 16, 5'000);
   std::string line = outsider.Line();
   EXPECT_THAT(line, StartsWith("failed "));
-  EXPECT_THAT(line, HasSubstr("easurement"));
+  EXPECT_THAT(line, HasSubstr("SNP_MEASUREMENT"));
   v1::GetStatusReply status = cluster.Status(0);
   EXPECT_GE(status.refused(), 1u);
   ASSERT_GE(status.refusals_size(), 1);
-  EXPECT_THAT(status.refusals(0).reason(), HasSubstr("easurement"));
+  EXPECT_THAT(status.refusals(0).reason(), HasSubstr("measurement"));
   std::printf("refusal: %s\n", status.refusals(0).reason().c_str());
   // The others are not troubled.
   Process a = cluster.Worker(0, 2, "two", 16, 30'000, 3);
