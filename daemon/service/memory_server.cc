@@ -22,9 +22,7 @@ v1::MemoryReply MakeReply(const absl::Status& status) {
   v1::MemoryReply reply{};
   reply.magic = v1::kMemoryMagic;
   reply.code = static_cast<uint32_t>(status.code());
-  absl::string_view message = status.message();
-  std::memcpy(reply.message, message.data(),
-              std::min(message.size(), sizeof(reply.message) - 1));
+  status.message().copy(reply.message, sizeof(reply.message) - 1);
   return reply;
 }
 

@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   // Whole entries, then a tail that the input may push too far.
   const size_t entries = std::min<size_t>(size / sizeof(v1::SubmitEntry), v1::kRingCapacity);
-  std::memcpy(ring->entries, data, entries * sizeof(v1::SubmitEntry));
+  if (entries > 0) std::memcpy(ring->entries, data, entries * sizeof(v1::SubmitEntry));
   uint64_t tail = entries;
   for (size_t i = entries * sizeof(v1::SubmitEntry); i < size; ++i) tail = tail << 4 ^ data[i];
   ring->submit_tail.store(tail);
