@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
 #include <string>
 
 #include "attestation/hex.h"
@@ -114,9 +118,22 @@ TEST(InsecureRoot, RefusesFilesThatDoNotBelongTogether) {
 // Nobody is asked for a passphrase: the file is refused.
 TEST(InsecureRoot, RefusesAnEncryptedKey) {
   const auto pem = InsecureRoot::Create(kNow)->ToPem();
-  const std::string key =
-      "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n";
-  EXPECT_FALSE(InsecureRoot::FromPem(crypto::AsBytes(key), pem->chain, pem->crl).ok());
+  const auto plain = pem->key.Expose();
+  BIO* in = BIO_new_mem_buf(plain.data(), static_cast<int>(plain.size()));
+  EVP_PKEY* private_key = PEM_read_bio_PrivateKey(in, nullptr, nullptr, nullptr);
+  ASSERT_NE(private_key, nullptr);
+  BIO* out = BIO_new(BIO_s_mem());
+  char passphrase[] = "passphrase";
+  ASSERT_EQ(PEM_write_bio_PKCS8PrivateKey(out, private_key, EVP_aes_256_cbc(), passphrase,
+                                          sizeof(passphrase) - 1, nullptr, nullptr),
+            1);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out, &text);
+  const std::string encrypted(text, static_cast<size_t>(size));
+  EXPECT_FALSE(InsecureRoot::FromPem(crypto::AsBytes(encrypted), pem->chain, pem->crl).ok());
+  BIO_free(in);
+  BIO_free(out);
+  EVP_PKEY_free(private_key);
 }
 
 }  // namespace
