@@ -37,8 +37,8 @@ struct SocketOptions {
   int send_buffer = 0;     // SO_SNDBUF bytes, 0: the kernel's choice
   int receive_buffer = 0;  // SO_RCVBUF bytes
   // TCP_CONGESTION, empty: the system's choice. An algorithm that paces (BBR) arms a timer for each
-  // burst, which costs a third of the rate within one data centre. A kernel that does not have it,
-  // or does not allow it, keeps its own.
+  // burst, which serves long paths and costs time within one data centre. A kernel that does not
+  // have it, or does not allow it, keeps its own.
   std::string congestion_control = "cubic";
 };
 
