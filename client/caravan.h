@@ -28,11 +28,20 @@
 namespace caravan {
 
 enum class DataType : uint8_t {
-  kFloat16 = 1, kBfloat16 = 2, kFloat32 = 3, kFloat64 = 4, kInt32 = 5, kInt64 = 6,
+  kFloat16 = 1,
+  kBfloat16 = 2,
+  kFloat32 = 3,
+  kFloat64 = 4,
+  kInt32 = 5,
+  kInt64 = 6,
 };
 enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 5 };
 enum class Algorithm : uint8_t {
-  kAuto = 0, kDirect = 1, kRing = 2, kRingForward = 3, kChainForward = 4,
+  kAuto = 0,
+  kDirect = 1,
+  kRing = 2,
+  kRingForward = 3,
+  kChainForward = 4,
 };
 
 size_t SizeOf(DataType type);  // bytes of one element
@@ -46,7 +55,9 @@ class Buffer {
   virtual uint64_t size() const = 0;  // bytes
   virtual uint32_t id() const = 0;
   template <typename T>
-  T* As() { return reinterpret_cast<T*>(data()); }
+  T* As() {
+    return reinterpret_cast<T*>(data());
+  }
 };
 
 // A place in a buffer. `offset` in bytes.
@@ -99,9 +110,9 @@ struct Rendezvous {
 struct CommunicatorOptions {
   absl::Duration create_timeout = absl::Seconds(60);
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
-  std::string suite;                             // "", "AES_256_GCM", "CHACHA20_POLY1305"
-  int chunk_log2 = 17;                           // 14 to 18
-  int lanes = 1;                                 // TCP connections per peer, 1 to 16
+  std::string suite;                            // "", "AES_256_GCM", "CHACHA20_POLY1305"
+  int chunk_log2 = 17;                          // 14 to 18
+  int lanes = 1;                                // TCP connections per peer, 1 to 16
 };
 
 // Thread-safe. Destruction ends it: outstanding operations of other ranks fail.

@@ -213,10 +213,10 @@ TEST_F(Wycheproof, XChaCha20Poly1305OfLibsodium) {
     const Bytes message = one.bytes("msg"), ciphertext = one.bytes("ct"), tag = one.bytes("tag");
     Bytes opened(ciphertext.size());
     const uint8_t nothing = 0;  // libsodium takes no null pointer, even of no bytes
-    const bool ok = crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
-                        opened.data(), nullptr, ciphertext.empty() ? &nothing : ciphertext.data(),
-                        ciphertext.size(), tag.data(),
-                        ad.data(), ad.size(), iv.data(), key.data()) == 0;
+    const bool ok =
+        crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+            opened.data(), nullptr, ciphertext.empty() ? &nothing : ciphertext.data(),
+            ciphertext.size(), tag.data(), ad.data(), ad.size(), iv.data(), key.data()) == 0;
     EXPECT_EQ(ok, one.valid());
     if (ok) {
       EXPECT_EQ(opened, message);

@@ -27,8 +27,8 @@ absl::Status In(absl::string_view file, const absl::Status& status) {
 
 absl::StatusOr<attestation::InsecureRoot> LoadInsecureRoot(const std::string& folder) {
   auto path = [&](absl::string_view name) { return absl::StrCat(folder, "/", name); };
-  auto key = ops::ReadSecretFile(path(attestation::kInsecureKeyFile), 1,
-                                 crypto::SecretBytes::kMaxSize);
+  auto key =
+      ops::ReadSecretFile(path(attestation::kInsecureKeyFile), 1, crypto::SecretBytes::kMaxSize);
   if (!key.ok()) return key.status();
   auto chain = ops::ReadFile(path(attestation::kInsecureChainFile), kMaxEndorsement);
   if (!chain.ok()) return chain.status();

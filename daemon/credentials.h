@@ -20,10 +20,10 @@ namespace caravan {
 struct NodeCredentials {
   std::unique_ptr<attestation::Attester> attester;
   std::unique_ptr<attestation::Appraiser> appraiser;
-  crypto::SecretBytes psk;          // may be empty
+  crypto::SecretBytes psk;  // may be empty
   crypto::Sha384Digest measurement{};
-  std::string policy_label;         // "prod@sha256:ab12…"
-  bool insecure = false;            // own evidence is a software stand-in's
+  std::string policy_label;  // "prod@sha256:ab12…"
+  bool insecure = false;     // own evidence is a software stand-in's
 };
 
 // SHA-384 of this process's executable.

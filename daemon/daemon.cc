@@ -134,8 +134,8 @@ int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
   const std::string runtime = config.runtime_dir();
   auto node = Node::Start(std::move(config), std::move(credentials), ciphers);
   if (!node.ok()) return Complain(node.status(), kInternal);
-  std::string text = absl::StrCat("control=", (*node)->control_address(), "\ndata=",
-                                  (*node)->data_address(), "\nruntime=", runtime, "\n");
+  std::string text = absl::StrCat("control=", (*node)->control_address(),
+                                  "\ndata=", (*node)->data_address(), "\nruntime=", runtime, "\n");
   if (!flags.ready_file.empty()) {
     absl::Status status = WriteReadyFile(flags.ready_file, text);
     if (!status.ok()) return Complain(status, kUsage);

@@ -5,7 +5,6 @@
 #include "daemon/daemon.h"
 
 int main(int argc, char** argv) {
-  std::unique_ptr<caravan::crypto::RecordCipherFactory> ciphers =
-      caravan::crypto::SealedRecords();
+  std::unique_ptr<caravan::crypto::RecordCipherFactory> ciphers = caravan::crypto::SealedRecords();
   return caravan::RunDaemon(argc, argv, *ciphers);
 }

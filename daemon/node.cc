@@ -127,8 +127,8 @@ absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers) {
   listener_ = *std::move(listener);
   control_address_ = Advertised(config_.control_address(), config_.advertised_control_address(),
                                 sessions_->port());
-  data_address_ = Advertised(config_.data_address(), config_.advertised_data_address(),
-                             listener_->port());
+  data_address_ =
+      Advertised(config_.data_address(), config_.advertised_data_address(), listener_->port());
 
   service::CommunicatorManager::Options options;
   options.node = config_.node_name();
@@ -138,9 +138,7 @@ absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers) {
   options.max_communicators = config_.limits().max_communicators();
   options.engine = engine_.get();
   options.tools.sessions = sessions_.get();
-  options.tools.peer = [this](const session::Session& session) {
-    return bridge_->Client(session);
-  };
+  options.tools.peer = [this](const session::Session& session) { return bridge_->Client(session); };
   options.tools.dial = [socket = DataSocketOptions()](
                            const std::string& address, const session::Session& session,
                            const crypto::EpochId& epoch, uint16_t lane, absl::Time deadline) {

@@ -28,8 +28,7 @@ namespace caravan {
 class Node {
  public:
   // Binds everything that the configuration names. `ciphers` outlives the node.
-  static absl::StatusOr<std::unique_ptr<Node>> Start(v1::Config config,
-                                                     NodeCredentials credentials,
+  static absl::StatusOr<std::unique_ptr<Node>> Start(v1::Config config, NodeCredentials credentials,
                                                      crypto::RecordCipherFactory& ciphers);
   ~Node();  // Stop()
 

@@ -72,9 +72,10 @@ class Checker {
   }
 
   absl::Status First() const {
-    auto first = std::min_element(errors_.begin(), errors_.end(), [](const Error& a, const Error& b) {
-      return std::tuple(a.absent, a.line, a.column) < std::tuple(b.absent, b.line, b.column);
-    });
+    auto first =
+        std::min_element(errors_.begin(), errors_.end(), [](const Error& a, const Error& b) {
+          return std::tuple(a.absent, a.line, a.column) < std::tuple(b.absent, b.line, b.column);
+        });
     return first == errors_.end() ? absl::OkStatus() : absl::InvalidArgumentError(first->text);
   }
 
@@ -205,8 +206,7 @@ void ApplyDefaults(const std::string& file, v1::Config* config) {
   config->set_psk_file(Resolve(file, config->psk_file()));
   for (std::string& path : *config->mutable_endorsement_paths()) path = Resolve(file, path);
   if (config->attester().has_insecure_software()) {
-    v1::InsecureSoftwareConfig* insecure =
-        config->mutable_attester()->mutable_insecure_software();
+    v1::InsecureSoftwareConfig* insecure = config->mutable_attester()->mutable_insecure_software();
     insecure->set_root_directory(Resolve(file, insecure->root_directory()));
   }
   v1::LimitsConfig* limits = config->mutable_limits();
@@ -252,9 +252,8 @@ absl::StatusOr<Address> ParseAddress(absl::string_view text) {
 
 absl::StatusOr<v1::Config> LoadConfig(absl::string_view text, const std::string& file) {
   if (text.size() > kMaxConfigSize) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ":1:1: is ", text.size(),
-                                                   " bytes, at most ", kMaxConfigSize,
-                                                   " are read"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ":1:1: is ", text.size(), " bytes, at most ", kMaxConfigSize, " are read"));
   }
   v1::Config config;
   TextFormat::Parser parser;

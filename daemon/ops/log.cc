@@ -18,10 +18,14 @@ std::atomic<Level> g_level{Level::kInfo};
 
 absl::string_view Name(Level level) {
   switch (level) {
-    case Level::kDebug: return "debug";
-    case Level::kInfo: return "info";
-    case Level::kWarning: return "warning";
-    case Level::kError: return "error";
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarning:
+      return "warning";
+    case Level::kError:
+      return "error";
   }
   return "unknown";
 }
@@ -29,8 +33,8 @@ absl::string_view Name(Level level) {
 std::string Quoted(absl::string_view value) {
   value = value.substr(0, kMaxValue);
   bool plain = !value.empty() && std::all_of(value.begin(), value.end(), [](unsigned char c) {
-                 return c > ' ' && c < 0x7f && c != '"' && c != '\\';
-               });
+    return c > ' ' && c < 0x7f && c != '"' && c != '\\';
+  });
   if (plain) return std::string(value);
   return absl::StrCat("\"", absl::Utf8SafeCEscape(value), "\"");
 }
@@ -39,9 +43,9 @@ std::string Quoted(absl::string_view value) {
 
 std::string FormatLogLine(absl::Time now, Level level, absl::string_view event,
                           std::initializer_list<LogField> fields) {
-  std::string line = absl::StrCat(
-      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", now, absl::UTCTimeZone()), " ", Name(level), " ",
-      event);
+  std::string line =
+      absl::StrCat(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", now, absl::UTCTimeZone()), " ",
+                   Name(level), " ", event);
   for (const LogField& field : fields) {
     absl::StrAppend(&line, " ", field.key, "=", Quoted(field.value));
   }

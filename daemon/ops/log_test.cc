@@ -22,8 +22,8 @@ TEST(Log, QuotesWhatCouldForgeALine) {
 }
 
 TEST(Log, CutsLongValues) {
-  std::string line = FormatLogLine(absl::UnixEpoch(), Level::kError, "e",
-                                   {{"v", std::string(5000, 'x')}});
+  std::string line =
+      FormatLogLine(absl::UnixEpoch(), Level::kError, "e", {{"v", std::string(5000, 'x')}});
   EXPECT_LT(line.size(), 1100u);
 }
 

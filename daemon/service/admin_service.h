@@ -22,8 +22,8 @@ namespace caravan::service {
 struct NodeFacts {
   std::string node;
   std::string version;
-  std::string attester;     // "insecure-software"
-  std::string policy;       // "prod@sha256:ab12…"
+  std::string attester;  // "insecure-software"
+  std::string policy;    // "prod@sha256:ab12…"
   bool insecure = false;
   std::string measurement;  // hex
   std::string control_address;

@@ -26,7 +26,7 @@ struct Application {
   std::array<uint8_t, kTokenSize> token{};  // names it on workload.sock
   int wake_fd = -1;                         // eventfd, owned
   std::shared_ptr<engine::BufferTable> buffers;
-  std::atomic<bool> ended{false};           // its connection is gone: it gets nothing new
+  std::atomic<bool> ended{false};  // its connection is gone: it gets nothing new
 
   Application() = default;
   ~Application();

@@ -26,7 +26,7 @@ using DialLane = std::function<absl::StatusOr<transport::DataConnection>(
 
 struct AssemblyTools {
   session::SessionManager* sessions = nullptr;
-  PeerOf peer;    // calls over an open session; null when it is closed or not bridged yet
+  PeerOf peer;  // calls over an open session; null when it is closed or not bridged yet
   DialLane dial;
 };
 

@@ -110,8 +110,8 @@ void CommunicatorManager::EndApplication(const Application& application) {
     }
   }
   for (const std::shared_ptr<Communicator>& communicator : mine) {
-    absl::Status reason = absl::AbortedError(absl::StrCat(
-        communicator->who, ": application (pid ", application.credentials.pid, ") ended"));
+    absl::Status reason = absl::AbortedError(absl::StrCat(communicator->who, ": application (pid ",
+                                                          application.credentials.pid, ") ended"));
     communicator->cancellation.Cancel(reason);
     workers_.Post([this, communicator, reason] { End(communicator, reason); });
   }
@@ -125,13 +125,12 @@ void CommunicatorManager::OnSessionClosed(const session::Session& session) {
     std::optional<uint16_t> peer = membership->RankOf(session.peer_spki());
     if (!peer.has_value() || *peer == membership->rank()) continue;
     std::string text =
-        refused ? absl::StrCat("re-attestation of ", membership->Name(*peer), " failed: ",
-                               why.message())
+        refused ? absl::StrCat("re-attestation of ", membership->Name(*peer),
+                               " failed: ", why.message())
                 : absl::StrCat(membership->Name(membership->rank()), " lost its session with ",
                                membership->Name(*peer), ": ", why.message());
-    absl::Status reason(refused ? absl::StatusCode::kPermissionDenied
-                                : absl::StatusCode::kUnavailable,
-                        text);
+    absl::Status reason(
+        refused ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnavailable, text);
     workers_.Post([this, membership, reason, peer = *peer] {
       arbiter_.Arbitrate(membership, MakeReport(reason, membership->rank(), peer)).IgnoreError();
     });
@@ -155,8 +154,8 @@ void CommunicatorManager::Stop() {
     stopped_ = true;
     for (const auto& [handle, communicator] : communicators_) all.push_back(communicator);
   }
-  rendezvous_.Stop(absl::UnavailableError(
-      absl::StrCat("the root's daemon (", options_.node, ") is stopping")));
+  rendezvous_.Stop(
+      absl::UnavailableError(absl::StrCat("the root's daemon (", options_.node, ") is stopping")));
   RunParallel(all.size(), kStopWidth, [&](size_t i) {
     End(all[i], absl::UnavailableError(absl::StrCat(all[i]->who, ": its daemon is stopping")));
   });
@@ -176,8 +175,8 @@ absl::Status CommunicatorManager::Join(const Caller& caller, const v1::JoinReque
   Joiner joiner{request, caller.session->peer_spki(), caller.session->id()};
   auto gathered = rendezvous_.Join(std::move(joiner), deadline, caller.cancelled);
   if (!gathered.ok()) return gathered.status();
-  auto wrapped = WrapEpochSecret((*gathered)->secret, caller.session->secret(),
-                                 (*gathered)->epoch, static_cast<uint16_t>(request.rank()));
+  auto wrapped = WrapEpochSecret((*gathered)->secret, caller.session->secret(), (*gathered)->epoch,
+                                 static_cast<uint16_t>(request.rank()));
   if (!wrapped.ok()) return wrapped.status();
   *reply->mutable_roster() = (*gathered)->roster;
   reply->set_wrapped_secret(*wrapped);
@@ -192,9 +191,9 @@ absl::Status CommunicatorManager::Confirm(const Caller& caller, const v1::Confir
   std::shared_ptr<Membership> membership = epochs_.WaitFor(*epoch, deadline, caller.cancelled);
   if (membership == nullptr) return absl::NotFoundError("epoch: is not known here");
   if (request.source() >= membership->rank()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("source: rank ", request.source(), " does not confirm to rank ",
-                     membership->rank(), ": the lower rank calls"));
+    return absl::InvalidArgumentError(absl::StrCat("source: rank ", request.source(),
+                                                   " does not confirm to rank ", membership->rank(),
+                                                   ": the lower rank calls"));
   }
   uint16_t source = static_cast<uint16_t>(request.source());
   auto mac = membership->OwnMac(source);

@@ -49,11 +49,12 @@ CommunicatorManager::CommunicatorManager(Options options)
       selector_table_(collective::Canonical(collective::DefaultSelectorTable())),
       rendezvous_(options_.max_communicators),
       workers_(kWorkers),
-      arbiter_({.epochs = &epochs_,
-                .engine = options_.engine,
-                .workers = &workers_,
-                .peer = [this](const Membership& m, uint16_t rank) { return MemberClient(m, rank); },
-                .try_for = options_.arbitration_try}) {}
+      arbiter_(
+          {.epochs = &epochs_,
+           .engine = options_.engine,
+           .workers = &workers_,
+           .peer = [this](const Membership& m, uint16_t rank) { return MemberClient(m, rank); },
+           .try_for = options_.arbitration_try}) {}
 
 CommunicatorManager::~CommunicatorManager() { Stop(); }
 
@@ -65,8 +66,9 @@ std::shared_ptr<PeerClient> CommunicatorManager::MemberClient(const Membership& 
       spki.ok() ? options_.tools.sessions->FindPeer(*spki) : nullptr;
   // Two members whose only session broke still have to agree why: a new one, where it can be had.
   if (session == nullptr && spki.ok()) {
-    auto made = options_.tools.sessions->Connect(membership.roster().members(rank).control_address(),
-                                                 absl::Now() + options_.arbitration_try);
+    auto made =
+        options_.tools.sessions->Connect(membership.roster().members(rank).control_address(),
+                                         absl::Now() + options_.arbitration_try);
     if (made.ok() && (*made)->peer_spki() == *spki) session = *made;
   }
   return session == nullptr ? nullptr : options_.tools.peer(*session);
@@ -94,8 +96,7 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
 absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
     const std::shared_ptr<Application>& application, const CreateOptions& options) {
   const absl::Time deadline = absl::Now() + options.timeout;
-  absl::StatusOr<crypto::SecretBytes> contribution =
-      crypto::SecretBytes::Random(kContributionSize);
+  absl::StatusOr<crypto::SecretBytes> contribution = crypto::SecretBytes::Random(kContributionSize);
   if (!contribution.ok()) return contribution.status();
   v1::JoinRequest request;
   request.set_communicator(options.name);
@@ -123,9 +124,9 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
 
   auto communicator = Reserve(application, options);
   if (!communicator.ok()) return communicator.status();
-  absl::StatusOr<Joined> joined =
-      options.rank == 0 ? JoinAtRoot(**communicator, request, options, deadline)
-                        : JoinRemote(**communicator, request, options, deadline);
+  absl::StatusOr<Joined> joined = options.rank == 0
+                                      ? JoinAtRoot(**communicator, request, options, deadline)
+                                      : JoinRemote(**communicator, request, options, deadline);
   absl::Status status = joined.status();
   Created created{(*communicator)->handle, ""};
   if (joined.ok()) {
@@ -143,8 +144,8 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
     absl::Time deadline) {
   Joiner self{request, options_.tools.sessions->local_spki(), crypto::SessionId{}};
-  auto gathered = rendezvous_.Join(
-      std::move(self), deadline, [&] { return !communicator.cancellation.status().ok(); });
+  auto gathered = rendezvous_.Join(std::move(self), deadline,
+                                   [&] { return !communicator.cancellation.status().ok(); });
   if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
   if (!gathered.ok()) return gathered.status();
   Joined joined{(*gathered)->roster, (*gathered)->epoch, {}};
@@ -158,9 +159,10 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
     absl::Time deadline) {
   auto at_root = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(communicator.who, " could not reach the root "
-                                                    "at ", options.root_address, ": ",
-                                                    status.message()));
+    return absl::Status(status.code(), absl::StrCat(communicator.who,
+                                                    " could not reach the root "
+                                                    "at ",
+                                                    options.root_address, ": ", status.message()));
   };
   auto session = options_.tools.sessions->Connect(options.root_address, deadline);
   if (!session.ok()) return at_root(session.status());
@@ -215,8 +217,8 @@ absl::Status CommunicatorManager::Establish(Communicator& communicator,
     fault = {StartGroup(communicator, *membership, options), membership->rank()};
   }
   if (fault.status.ok()) return absl::OkStatus();
-  absl::Status agreed = arbiter_.Arbitrate(
-      membership, MakeReport(fault.status, membership->rank(), fault.peer));
+  absl::Status agreed =
+      arbiter_.Arbitrate(membership, MakeReport(fault.status, membership->rank(), fault.peer));
   options_.engine->Remove(membership->epoch());
   epochs_.Retire(membership->epoch());
   return agreed;

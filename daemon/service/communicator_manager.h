@@ -34,7 +34,7 @@ struct CreateOptions {
   uint32_t size = 1;
   uint32_t chunk_log2 = 17;
   uint32_t lanes = 1;
-  std::string suite;         // empty: the root chooses
+  std::string suite;  // empty: the root chooses
   absl::Duration deadline = absl::Seconds(30);
   absl::Duration timeout = absl::Seconds(60);
 };
@@ -48,7 +48,7 @@ class CommunicatorManager : public PeerHandler {
     std::string data_address;
     crypto::Sha256Digest policy_digest{};
     uint32_t max_communicators = 256;
-    AssemblyTools tools;              // its session manager outlives this object
+    AssemblyTools tools;               // its session manager outlives this object
     engine::Engine* engine = nullptr;  // likewise
     absl::Duration arbitration_try = absl::Seconds(1);
   };
@@ -85,8 +85,7 @@ class CommunicatorManager : public PeerHandler {
   absl::Status ReportFault(const Caller& caller, const v1::ReportFaultRequest& request,
                            v1::ReportFaultReply* reply) override;
   absl::Status EndEpoch(const Caller& caller, const v1::EndEpochRequest& request) override;
-  absl::Status DescribeOperation(const Caller& caller,
-                                 const v1::DescribeOperationRequest& request,
+  absl::Status DescribeOperation(const Caller& caller, const v1::DescribeOperationRequest& request,
                                  v1::DescribeOperationReply* reply) override;
 
  private:

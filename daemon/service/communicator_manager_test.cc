@@ -82,8 +82,8 @@ TEST_P(Sizes, StandOnAllRanksWithTheSameKeys) {
                                                back.pair_parent_in.Expose()));
         EXPECT_FALSE(crypto::ConstantTimeEquals(peer.pair_parent_out.Expose(),
                                                 peer.pair_parent_in.Expose()));
-        EXPECT_TRUE(crypto::ConstantTimeEquals(peer.sender_parent.Expose(),
-                                               other->sender_parent.Expose()));
+        EXPECT_TRUE(
+            crypto::ConstantTimeEquals(peer.sender_parent.Expose(), other->sender_parent.Expose()));
       }
     }
     auto ring = cluster[i].manager->Ring(*cluster[i].application, handles[i]);
@@ -256,16 +256,14 @@ TEST(Communicators, AnswerWithTheirReasonAfterTheyAreDestroyed) {
 TEST(Communicators, AreNotMadeForAnApplicationThatHasEnded) {
   FakeCluster cluster(1);
   cluster[0].applications.Remove(cluster[0].application->id);
-  EXPECT_EQ(Start(cluster, 0, OptionsFor(0, 1)).get().status().code(),
-            absl::StatusCode::kAborted);
+  EXPECT_EQ(Start(cluster, 0, OptionsFor(0, 1)).get().status().code(), absl::StatusCode::kAborted);
 }
 
 TEST(Communicators, BelongToTheirApplication) {
   FakeCluster cluster(1);
   std::vector<uint64_t> handles = StandUp(cluster, 1);
   auto stranger = *cluster[0].applications.Add({200, 0, 0});
-  EXPECT_EQ(cluster[0].manager->Destroy(*stranger, handles[0]).code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_EQ(cluster[0].manager->Destroy(*stranger, handles[0]).code(), absl::StatusCode::kNotFound);
   EXPECT_FALSE(cluster[0].manager->Ring(*stranger, handles[0]).ok());
 }
 

@@ -163,9 +163,8 @@ absl::StatusOr<crypto::SecretBytes> UnwrapEpochSecret(absl::string_view wrapped,
   if (!secret.ok()) return secret.status();
   const std::array<uint8_t, crypto::kAeadNonceSize> nonce{};
   absl::Span<const uint8_t> in(reinterpret_cast<const uint8_t*>(wrapped.data()), wrapped.size());
-  absl::Status status =
-      (*aead)->Open(nonce, Bytes(epoch), in.subspan(0, kEpochSecretSize),
-                    in.subspan(kEpochSecretSize), secret->ExposeMutable());
+  absl::Status status = (*aead)->Open(nonce, Bytes(epoch), in.subspan(0, kEpochSecretSize),
+                                      in.subspan(kEpochSecretSize), secret->ExposeMutable());
   if (absl::IsDataLoss(status)) {
     return absl::PermissionDeniedError(
         "wrapped_secret: was not sealed for this session, epoch and rank");
@@ -183,9 +182,8 @@ absl::StatusOr<crypto::Suite> ParseSuite(absl::string_view name) {
   for (crypto::Suite suite : {crypto::Suite::kAes256Gcm, crypto::Suite::kChaCha20Poly1305}) {
     if (std::string(name) == crypto::SuiteName(suite)) return suite;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("suite: \"", absl::Utf8SafeCEscape(name),
-                   "\" is none of AES_256_GCM, CHACHA20_POLY1305"));
+  return absl::InvalidArgumentError(absl::StrCat("suite: \"", absl::Utf8SafeCEscape(name),
+                                                 "\" is none of AES_256_GCM, CHACHA20_POLY1305"));
 }
 
 std::string SuiteText(uint32_t suite) {

@@ -42,7 +42,7 @@ struct OwnPart {
   uint32_t chunk_log2 = 0;
   uint32_t lanes = 0;
   std::string selector_table;
-  std::string suite;                 // asked for, or empty
+  std::string suite;  // asked for, or empty
 };
 
 // Checks a roster from outside: sizes and bounds, each rank once and in order, no node twice, a

@@ -95,18 +95,18 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"ShortSpki", [](v1::Roster* r) { r->mutable_members(0)->set_spki("x"); }, "spki"},
         Damage{"Root", [](v1::Roster* r) { r->mutable_members(0)->set_spki(std::string(32, 'z')); },
                "rank 0 is not the node"},
-        Damage{"RootSession",
-               [](v1::Roster* r) {
-                 r->mutable_members(2)->set_root_session(std::string(16, '\0'));
-               },
-               "root_session is zero"},
+        Damage{
+            "RootSession",
+            [](v1::Roster* r) { r->mutable_members(2)->set_root_session(std::string(16, '\0')); },
+            "root_session is zero"},
         Damage{"OwnSession",
                [](v1::Roster* r) { r->mutable_members(1)->set_root_session(std::string(16, 'q')); },
                "own root_session"},
         Damage{"OwnContribution",
                [](v1::Roster* r) { r->mutable_members(1)->set_contribution(std::string(32, 'q')); },
                "own contribution"},
-        Damage{"OwnOffer", [](v1::Roster* r) { r->mutable_members(1)->mutable_suites()->RemoveLast(); },
+        Damage{"OwnOffer",
+               [](v1::Roster* r) { r->mutable_members(1)->mutable_suites()->RemoveLast(); },
                "own suites differ"},
         Damage{"UnofferedSuite",
                [](v1::Roster* r) {

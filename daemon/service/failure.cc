@@ -14,8 +14,8 @@ namespace {
 // A peer that has gone silent or closed its end: it may not answer.
 bool MayBeDead(const v1::FaultReport& report) {
   auto code = static_cast<absl::StatusCode>(report.code());
-  return report.peer() != report.rank() && (code == absl::StatusCode::kUnavailable ||
-                                            code == absl::StatusCode::kDeadlineExceeded);
+  return report.peer() != report.rank() &&
+         (code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded);
 }
 
 }  // namespace
@@ -70,8 +70,7 @@ absl::Status FailureArbiter::Arbitrate(const std::shared_ptr<Membership>& member
     *request.mutable_fault() = own;
     v1::ReportFaultReply reply;
     absl::Status status = peer->ReportFault(
-        request, &reply,
-        absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for));
+        request, &reply, absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for));
     if (!status.ok() || reply.decided().code() == 0) continue;
     bool first = false;
     return ToStatus(End(membership, reply.decided(), &first));

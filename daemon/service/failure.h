@@ -25,12 +25,12 @@ namespace caravan::service {
 class FailureArbiter {
  public:
   struct Options {
-    EpochTable* epochs = nullptr;      // these outlive the arbiter
+    EpochTable* epochs = nullptr;  // these outlive the arbiter
     engine::Engine* engine = nullptr;
     WorkerPool* workers = nullptr;
     // Calls to a member, over any open session with it; null when there is none.
     std::function<std::shared_ptr<PeerClient>(const Membership&, uint16_t rank)> peer;
-    absl::Duration try_for = absl::Seconds(1);         // a member's answer
+    absl::Duration try_for = absl::Seconds(1);                // a member's answer
     absl::Duration blamed_try_for = absl::Milliseconds(300);  // of one that may well be dead
   };
   explicit FailureArbiter(Options options) : options_(std::move(options)) {}
@@ -54,8 +54,8 @@ class FailureArbiter {
   // `told`: a member that knows the reason already.
   v1::FaultReport DecideHere(const std::shared_ptr<Membership>& membership,
                              const v1::FaultReport& report, int told);
-  v1::FaultReport End(const std::shared_ptr<Membership>& membership,
-                      const v1::FaultReport& decided, bool* first);
+  v1::FaultReport End(const std::shared_ptr<Membership>& membership, const v1::FaultReport& decided,
+                      bool* first);
   std::string ExplainMismatch(const Membership& membership, const engine::Fault& fault);
   absl::StatusOr<std::shared_ptr<Membership>> FindFor(const Caller& caller,
                                                       absl::string_view epoch);

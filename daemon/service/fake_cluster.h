@@ -233,9 +233,8 @@ class FakeCluster {
         return std::make_shared<Client>(Of(session.peer_spki()), session.id());
       };
       options.tools.dial = [this](const std::string& address, const session::Session& session,
-                                  const crypto::EpochId& epoch, uint16_t lane, absl::Time) {
-        return Dial(address, session, epoch, lane);
-      };
+                                  const crypto::EpochId& epoch, uint16_t lane,
+                                  absl::Time) { return Dial(address, session, epoch, lane); };
       node->manager = std::make_unique<CommunicatorManager>(std::move(options));
       node->application = *node->applications.Add({100 + i, 0, 0});
       nodes_.push_back(std::move(node));

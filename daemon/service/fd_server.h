@@ -55,8 +55,8 @@ class FdServer {
   struct Options {
     std::vector<grpc::Service*> services;  // outlive the server
     int max_message_bytes = 1 << 20;
-    int max_threads = 1024;                // calls that may block at a time
-    bool keepalive = false;                // the other end may vanish without a word
+    int max_threads = 1024;  // calls that may block at a time
+    bool keepalive = false;  // the other end may vanish without a word
   };
   static absl::StatusOr<std::unique_ptr<FdServer>> Start(const Options& options);
   ~FdServer();  // Stop()

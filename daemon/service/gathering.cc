@@ -121,15 +121,13 @@ absl::Status Gathering::Add(Joiner joiner, uint64_t ticket) {
     bool same_node = other.spki == joiner.spki;
     if (rank == request.rank() && same_node) continue;
     if (rank == request.rank()) {
-      return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " is claimed by both ",
-                                                     other.request.node(), " and ",
-                                                     request.node()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "rank ", rank, " is claimed by both ", other.request.node(), " and ", request.node()));
     }
     if (same_node) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("ranks ", std::min(rank, request.rank()), " and ",
-                       std::max(rank, request.rank()), " are both of node ", request.node(),
-                       ": a communicator takes one rank of a node"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "ranks ", std::min(rank, request.rank()), " and ", std::max(rank, request.rank()),
+          " are both of node ", request.node(), ": a communicator takes one rank of a node"));
     }
     // The lowest rank that is there stands for all: they agree among themselves.
     if (std::string text = Difference(request, other.request); !text.empty()) {
@@ -172,9 +170,9 @@ absl::StatusOr<uint32_t> Gathering::ChooseSuite() const {
     });
     if (lacks == members_.end()) return suite;
     if (refused.empty()) {
-      refused = absl::StrCat(JoinerName(lacks->second.joiner.request), " does not offer ",
-                             SuiteText(suite), ", ", JoinerName(root), " asked for ",
-                             SuiteAsked(root));
+      refused =
+          absl::StrCat(JoinerName(lacks->second.joiner.request), " does not offer ",
+                       SuiteText(suite), ", ", JoinerName(root), " asked for ", SuiteAsked(root));
     }
   }
   return absl::InvalidArgumentError(refused);

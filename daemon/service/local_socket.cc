@@ -28,8 +28,8 @@ absl::StatusOr<sockaddr_un> MakeAddress(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
     return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " has ", path.size(),
-                                                   " bytes, at most ",
-                                                   sizeof(address.sun_path) - 1, " fit"));
+                                                   " bytes, at most ", sizeof(address.sun_path) - 1,
+                                                   " fit"));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;

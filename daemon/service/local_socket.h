@@ -27,8 +27,8 @@ struct Credentials {
 class LocalSocket {
  public:
   struct Options {
-    std::string path;                // at most 107 bytes
-    bool packets = false;            // SOCK_SEQPACKET; SOCK_STREAM otherwise
+    std::string path;      // at most 107 bytes
+    bool packets = false;  // SOCK_SEQPACKET; SOCK_STREAM otherwise
     std::vector<uid_t> allowed_uids;
     // Both are called on the socket's thread and own the descriptor: non-blocking, close-on-exec.
     std::function<void(int fd, const Credentials&)> on_connection;

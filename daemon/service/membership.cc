@@ -27,9 +27,9 @@ std::string Shortened(absl::string_view text) {
 
 absl::Status ToStatus(const v1::FaultReport& report) {
   bool known = report.code() >= 1 && report.code() <= 16;
-  return absl::Status(known ? static_cast<absl::StatusCode>(report.code())
-                            : absl::StatusCode::kInternal,
-                      Shortened(report.message()));
+  return absl::Status(
+      known ? static_cast<absl::StatusCode>(report.code()) : absl::StatusCode::kInternal,
+      Shortened(report.message()));
 }
 
 v1::FaultReport MakeReport(const absl::Status& status, uint16_t rank, uint16_t peer) {

@@ -51,14 +51,14 @@ absl::Status Send(int fd, const v1::MemoryReply& reply, int passed) {
 
 absl::Status CheckRequest(const v1::MemoryRequest& request, ssize_t size, bool truncated) {
   if (size != sizeof(request) || truncated) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a request has ", sizeof(request), " bytes, this one ",
-                     truncated ? "more" : absl::StrCat(size)));
+    return absl::InvalidArgumentError(absl::StrCat("a request has ", sizeof(request),
+                                                   " bytes, this one ",
+                                                   truncated ? "more" : absl::StrCat(size)));
   }
   if (request.magic != v1::kMemoryMagic) return absl::InvalidArgumentError("magic: is wrong");
   if (request.version != v1::kMemoryVersion) {
-    return absl::InvalidArgumentError(absl::StrCat("version: ", request.version,
-                                                   ", this daemon speaks ", v1::kMemoryVersion));
+    return absl::InvalidArgumentError(
+        absl::StrCat("version: ", request.version, ", this daemon speaks ", v1::kMemoryVersion));
   }
   if (request.reserved != 0) return absl::InvalidArgumentError("reserved: is not zero");
   return absl::OkStatus();
@@ -82,8 +82,8 @@ absl::StatusOr<std::unique_ptr<MemoryServer>> MemoryServer::Start(Options option
   };
   socket.on_refused = [](int fd, const Credentials& credentials) {
     Send(fd,
-         MakeReply(absl::PermissionDeniedError(absl::StrCat(
-             "this daemon does not serve uid ", credentials.uid, " (allowed_uids)"))),
+         MakeReply(absl::PermissionDeniedError(
+             absl::StrCat("this daemon does not serve uid ", credentials.uid, " (allowed_uids)"))),
          -1)
         .IgnoreError();
     close(fd);

@@ -45,8 +45,9 @@ class MemoryServerTest : public testing::Test {
     options.path = std::string(folder_) + "/memory.sock";
     options.allowed_uids = std::move(allowed);
     options.applications = &applications_;
-    options.find_ring = [this](const Application&, uint64_t handle)
-        -> absl::StatusOr<std::shared_ptr<engine::SharedMemory>> {
+    options.find_ring =
+        [this](const Application&,
+               uint64_t handle) -> absl::StatusOr<std::shared_ptr<engine::SharedMemory>> {
       if (handle != 7) return absl::NotFoundError("handle: no such communicator");
       return ring_;
     };

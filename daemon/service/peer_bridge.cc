@@ -32,9 +32,8 @@ class GrpcPeerClient : public PeerClient {
 
   absl::Status Join(const v1::JoinRequest& request, v1::JoinReply* reply, absl::Time deadline,
                     Cancellation* cancellation) override {
-    return Call(deadline, cancellation, [&](grpc::ClientContext* context) {
-      return stub_->Join(context, request, reply);
-    });
+    return Call(deadline, cancellation,
+                [&](grpc::ClientContext* context) { return stub_->Join(context, request, reply); });
   }
   absl::Status Confirm(const v1::ConfirmRequest& request, v1::ConfirmReply* reply,
                        absl::Time deadline, Cancellation* cancellation) override {
@@ -55,8 +54,7 @@ class GrpcPeerClient : public PeerClient {
     });
   }
   absl::Status DescribeOperation(const v1::DescribeOperationRequest& request,
-                                 v1::DescribeOperationReply* reply,
-                                 absl::Time deadline) override {
+                                 v1::DescribeOperationReply* reply, absl::Time deadline) override {
     return Call(deadline, nullptr, [&](grpc::ClientContext* context) {
       return stub_->DescribeOperation(context, request, reply);
     });
@@ -87,8 +85,8 @@ class PeerBridge::Service : public v1::Peer::Service {
   explicit Service(PeerHandler* handler) : handler_(handler) {}
 
   absl::Status Start() {
-    auto server = FdServer::Start(
-        {.services = {this}, .max_message_bytes = kMaxMessage, .keepalive = true});
+    auto server =
+        FdServer::Start({.services = {this}, .max_message_bytes = kMaxMessage, .keepalive = true});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
@@ -121,9 +119,8 @@ class PeerBridge::Service : public v1::Peer::Service {
   grpc::Status DescribeOperation(grpc::ServerContext* context,
                                  const v1::DescribeOperationRequest* request,
                                  v1::DescribeOperationReply* reply) override {
-    return Handle(context, [&](const Caller& c) {
-      return handler_->DescribeOperation(c, *request, reply);
-    });
+    return Handle(context,
+                  [&](const Caller& c) { return handler_->DescribeOperation(c, *request, reply); });
   }
 
  private:

@@ -72,16 +72,18 @@ absl::StatusOr<std::shared_ptr<const Gathered>> Rendezvous::Join(
     }
     absl::Time now = absl::Now();
     if (cancelled()) {
-      Finish(name, *open, absl::AbortedError(absl::StrCat(who, " left before all had joined: ",
-                                                          open->gathering.Missing())));
+      Finish(name, *open,
+             absl::AbortedError(
+                 absl::StrCat(who, " left before all had joined: ", open->gathering.Missing())));
     } else if (now >= deadline) {
       Finish(name, *open,
-             absl::DeadlineExceededError(absl::StrCat(
-                 who, " waited ", absl::FormatDuration(absl::Trunc(now - begun, absl::Milliseconds(1))),
-                 ": ", open->gathering.Missing())));
+             absl::DeadlineExceededError(
+                 absl::StrCat(who, " waited ",
+                              absl::FormatDuration(absl::Trunc(now - begun, absl::Milliseconds(1))),
+                              ": ", open->gathering.Missing())));
     } else {
-      changed_.wait_for(lock, absl::ToChronoMilliseconds(
-                                  std::min(kPoll, deadline - now) + absl::Milliseconds(1)));
+      changed_.wait_for(lock, absl::ToChronoMilliseconds(std::min(kPoll, deadline - now) +
+                                                         absl::Milliseconds(1)));
     }
   }
   if (!open->failure.ok()) return open->failure;

@@ -43,9 +43,9 @@ Joiner MakeJoiner(uint32_t rank, uint32_t size) {
 
 using Result = absl::StatusOr<std::shared_ptr<const Gathered>>;
 
-std::future<Result> Start(Rendezvous& rendezvous, Joiner joiner,
-                          absl::Duration timeout = absl::Seconds(20),
-                          std::function<bool()> cancelled = [] { return false; }) {
+std::future<Result> Start(
+    Rendezvous& rendezvous, Joiner joiner, absl::Duration timeout = absl::Seconds(20),
+    std::function<bool()> cancelled = [] { return false; }) {
   return std::async(std::launch::async, [&rendezvous, joiner, timeout, cancelled] {
     return rendezvous.Join(joiner, absl::Now() + timeout, cancelled);
   });
@@ -226,8 +226,7 @@ TEST(Rendezvous, IsBounded) {
   for (std::future<Result>& join : waiting) {
     EXPECT_EQ(join.get().status(), absl::UnavailableError("stopping"));
   }
-  EXPECT_EQ(Start(rendezvous, MakeJoiner(0, 1)).get().status(),
-            absl::UnavailableError("stopping"));
+  EXPECT_EQ(Start(rendezvous, MakeJoiner(0, 1)).get().status(), absl::UnavailableError("stopping"));
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ constexpr uint64_t kMaxDeadlineMs = 86'400'000;  // a day
 
 absl::StatusOr<absl::Duration> Milliseconds(absl::string_view field, uint64_t value) {
   if (value < kMinDeadlineMs || value > kMaxDeadlineMs) {
-    return absl::InvalidArgumentError(absl::StrCat(field, ": ", value, " is not ", kMinDeadlineMs,
-                                                   " to ", kMaxDeadlineMs));
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ": ", value, " is not ", kMinDeadlineMs, " to ", kMaxDeadlineMs));
   }
   return absl::Milliseconds(static_cast<int64_t>(value));
 }
@@ -123,8 +123,7 @@ absl::StatusOr<CreateOptions> ToCreateOptions(const std::string& name,
   if (rank != 0) {
     auto address = ops::ParseAddress(root_address);
     if (!address.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("root_address: ", address.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat("root_address: ", address.status().message()));
     }
     if (address->port == 0) return absl::InvalidArgumentError("root_address: its port is 0");
   }

@@ -20,7 +20,7 @@ class WorkloadServer {
   struct Options {
     std::string path;
     std::vector<uid_t> allowed_uids;
-    Applications* applications = nullptr;        // these outlive the server
+    Applications* applications = nullptr;  // these outlive the server
     CommunicatorManager* communicators = nullptr;
   };
   // Errors as LocalSocket::Start.

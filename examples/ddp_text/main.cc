@@ -166,8 +166,8 @@ absl::Status CompareFiles(const std::string& a, const std::string& b) {
 absl::Status Search(const std::string& canary, const std::string& capture) {
   const absl::StatusOr<CanaryResult> result = SearchCapture(canary, capture);
   if (!result.ok()) return result.status();
-  std::printf("found %zu of %zu tensor pieces in %zu captured bytes\n", result->found, result->pieces,
-              result->searched_bytes);
+  std::printf("found %zu of %zu tensor pieces in %zu captured bytes\n", result->found,
+              result->pieces, result->searched_bytes);
   return absl::OkStatus();
 }
 

@@ -28,8 +28,7 @@ std::string Runfile(const std::string& path) {
 
 template <size_t N>
 std::string Hex(const std::array<uint8_t, N>& bytes) {
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(bytes.data()), N));
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(bytes.data()), N));
 }
 
 std::unique_ptr<v1::Admin::Stub> AdminOf(const std::string& runtime_dir) {
@@ -83,8 +82,11 @@ void Cluster::WriteRootAndPolicy() {
   std::string daemon = ReadAll(Daemon());
   WriteAll(folder_ + "/policy.textproto",
            absl::StrCat("name: \"test\"\nallow_insecure: true\ninsecure_root_spki_sha256: \"",
-                        Hex(root->SpkiSha256()), "\"\nsnp {\n  measurements { name: \"caravand\" "
-                        "sha384: \"", Hex(crypto::Sha384(crypto::AsBytes(daemon))), "\" }\n"
+                        Hex(root->SpkiSha256()),
+                        "\"\nsnp {\n  measurements { name: \"caravand\" "
+                        "sha384: \"",
+                        Hex(crypto::Sha384(crypto::AsBytes(daemon))),
+                        "\" }\n"
                         "  any_platform: true\n  any_tcb: true\n  allow_smt: true\n}\n"));
 }
 

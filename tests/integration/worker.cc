@@ -48,8 +48,9 @@ int main(int argc, char** argv) {
 
   for (uint64_t done = 0; operations == 0 || done < operations; ++done) {
     for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<float>(rank + 1);
-    auto work = (*communicator)->AllReduce(**buffer, count, caravan::DataType::kFloat32,
-                                           caravan::ReduceOp::kSum);
+    auto work =
+        (*communicator)
+            ->AllReduce(**buffer, count, caravan::DataType::kFloat32, caravan::ReduceOp::kSum);
     absl::Status status = work.ok() ? work->Wait() : work.status();
     if (!status.ok()) return Fail(status);
     const float expected = static_cast<float>(size * (size + 1) / 2);

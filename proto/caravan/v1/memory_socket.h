@@ -31,10 +31,10 @@ static_assert(sizeof(MemoryRequest) == 24);
 
 struct MemoryReply {
   uint32_t magic;
-  uint32_t code;       // absl::StatusCode
-  uint64_t size;       // bytes of the memory
-  uint8_t token[32];   // kHello: goes with every workload RPC
-  char message[128];   // zero-terminated, for a person; empty on success
+  uint32_t code;      // absl::StatusCode
+  uint64_t size;      // bytes of the memory
+  uint8_t token[32];  // kHello: goes with every workload RPC
+  char message[128];  // zero-terminated, for a person; empty on success
 };
 static_assert(sizeof(MemoryReply) == 176);
 

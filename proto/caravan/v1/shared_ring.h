@@ -23,30 +23,30 @@ namespace caravan::v1 {
 
 inline constexpr uint32_t kRingMagic = 0x4e525643;  // "CVRN"
 inline constexpr uint32_t kRingVersion = 1;
-inline constexpr uint32_t kRingCapacity = 256;      // entries; outstanding operations at most
-inline constexpr uint32_t kReasonCapacity = 2048;   // bytes of UTF-8
+inline constexpr uint32_t kRingCapacity = 256;     // entries; outstanding operations at most
+inline constexpr uint32_t kReasonCapacity = 2048;  // bytes of UTF-8
 
 // One operation. Values of the enumerations: collective/types.h. 64 bytes.
 struct SubmitEntry {
-  uint64_t id;              // equals its index: the application counts up from 0
+  uint64_t id;  // equals its index: the application counts up from 0
   uint8_t op;
   uint8_t dtype;
   uint8_t reduce;
   uint8_t algorithm;
   uint16_t root;
   uint16_t peer;
-  uint64_t count;           // elements, by collective/types.h
-  uint32_t input_buffer;    // buffer ids, as the daemon gave them
+  uint64_t count;         // elements, by collective/types.h
+  uint32_t input_buffer;  // buffer ids, as the daemon gave them
   uint32_t output_buffer;
-  uint64_t input_offset;    // bytes
+  uint64_t input_offset;  // bytes
   uint64_t output_offset;
-  uint64_t reserved[2];     // zero
+  uint64_t reserved[2];  // zero
 };
 static_assert(sizeof(SubmitEntry) == 64);
 
 struct CompletionEntry {
   uint64_t id;
-  uint32_t code;            // absl::StatusCode; 0 is success. The message: RingHeader::reason
+  uint32_t code;  // absl::StatusCode; 0 is success. The message: RingHeader::reason
   uint32_t reserved;
 };
 static_assert(sizeof(CompletionEntry) == 16);
