@@ -39,9 +39,6 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
                    kLongestName);
   }
-  if (rank != 0 && rendezvous.root_address.empty()) {
-    return invalid("the rendezvous has no root_address");
-  }
   if (size < 1 || size > kMostRanks) {
     return invalid("size ", size, ", expected 1 to ", kMostRanks);
   }

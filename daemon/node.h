@@ -21,6 +21,7 @@
 #include "daemon/service/refusals.h"
 #include "daemon/service/workload_service.h"
 #include "daemon/session/session.h"
+#include "daemon/store/store.h"
 #include "daemon/transport/data_connection.h"
 
 namespace caravan {
@@ -41,6 +42,7 @@ class Node {
 
  private:
   Node(v1::Config config, NodeCredentials credentials);
+  absl::Status MakeStore();
   absl::Status StartNetwork(crypto::RecordCipherFactory& ciphers);
   absl::Status StartLocal();
   std::string SocketPath(absl::string_view name) const;
@@ -63,6 +65,7 @@ class Node {
 
   service::Refusals refusals_;
   service::Applications applications_;
+  std::unique_ptr<store::Store> store_;  // null: the configuration names none
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<session::SessionManager> sessions_;
   std::unique_ptr<transport::DataListener> listener_;

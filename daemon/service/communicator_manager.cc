@@ -47,6 +47,7 @@ absl::StatusOr<std::shared_ptr<engine::SharedMemory>> MakeRing(uint32_t rank, ui
 CommunicatorManager::CommunicatorManager(Options options)
     : options_(std::move(options)),
       selector_table_(collective::Canonical(collective::DefaultSelectorTable())),
+      finder_(options_.store),
       rendezvous_(options_.max_communicators),
       workers_(kWorkers),
       arbiter_(
@@ -116,17 +117,9 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   request.set_node(options_.node);
   request.set_policy_digest(ToBytes(options_.policy_digest));
   if (absl::Status status = CheckJoin(request); !status.ok()) return status;
-  if (options.rank != 0 && options.root_address == options_.control_address) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("root_address: ", options.root_address, " is this node itself, but rank ",
-                     options.rank, " is not the root: a communicator takes one rank of a node"));
-  }
-
   auto communicator = Reserve(application, options);
   if (!communicator.ok()) return communicator.status();
-  absl::StatusOr<Joined> joined = options.rank == 0
-                                      ? JoinAtRoot(**communicator, request, options, deadline)
-                                      : JoinRemote(**communicator, request, options, deadline);
+  absl::StatusOr<Joined> joined = JoinAnywhere(**communicator, request, options, deadline);
   absl::Status status = joined.status();
   Created created{(*communicator)->handle, ""};
   if (joined.ok()) {
@@ -140,9 +133,36 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   return created;
 }
 
-absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
+absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAnywhere(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
     absl::Time deadline) {
+  // Rank 0 of applications that all name its address needs no store.
+  const bool by_store =
+      options.root_address.empty() && (options.rank != 0 || options_.store != nullptr);
+  std::unique_ptr<store::Claim> entry;
+  if (by_store) {
+    auto entered = finder_.Enter(options.name, options.rank, options_.control_address, deadline,
+                                 communicator.cancellation);
+    if (!entered.ok()) return entered.status();
+    entry = *std::move(entered);
+  }
+  if (options.rank == 0) {
+    auto joined = JoinAtRoot(communicator, request, deadline);
+    if (!by_store || !absl::IsDeadlineExceeded(joined.status())) return joined;
+    return absl::DeadlineExceededError(
+        absl::StrCat(joined.status().message(), "; ", finder_.DescribeMembers(options.name)));
+  }
+  if (!by_store) {
+    return JoinRemote(communicator, request, options, options.root_address, deadline);
+  }
+  return finder_.JoinRoot(
+      options.name, deadline, communicator.cancellation, [&](const std::string& root_address) {
+        return JoinRemote(communicator, request, options, root_address, deadline);
+      });
+}
+
+absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
+    Communicator& communicator, const v1::JoinRequest& request, absl::Time deadline) {
   Joiner self{request, options_.tools.sessions->local_spki(), crypto::SessionId{}};
   auto gathered = rendezvous_.Join(std::move(self), deadline,
                                    [&] { return !communicator.cancellation.status().ok(); });
@@ -157,14 +177,18 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
 
 absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
-    absl::Time deadline) {
+    const std::string& root_address, absl::Time deadline) {
+  if (root_address == options_.control_address) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("root_address: ", root_address, " is this node itself, but rank ",
+                     options.rank, " is not the root: a communicator takes one rank of a node"));
+  }
   auto at_root = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(communicator.who,
-                                                    " could not reach the root "
-                                                    "at ",
-                                                    options.root_address, ": ", status.message()));
+    return absl::Status(
+        status.code(), absl::StrCat(communicator.who, " could not reach the root at ", root_address,
+                                    ": ", status.message()));
   };
-  auto session = options_.tools.sessions->Connect(options.root_address, deadline);
+  auto session = options_.tools.sessions->Connect(root_address, deadline);
   if (!session.ok()) return at_root(session.status());
   std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
   if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));

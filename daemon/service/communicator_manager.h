@@ -23,13 +23,14 @@
 #include "daemon/service/failure.h"
 #include "daemon/service/peer.h"
 #include "daemon/service/rendezvous.h"
+#include "daemon/service/root_finder.h"
 #include "daemon/service/worker_pool.h"
 
 namespace caravan::service {
 
 struct CreateOptions {
   std::string name;
-  std::string root_address;  // rank 0 needs none
+  std::string root_address;  // empty: the store knows it; rank 0 needs none without a store
   uint32_t rank = 0;
   uint32_t size = 1;
   uint32_t chunk_log2 = 17;
@@ -50,6 +51,7 @@ class CommunicatorManager : public PeerHandler {
     uint32_t max_communicators = 256;
     AssemblyTools tools;               // its session manager outlives this object
     engine::Engine* engine = nullptr;  // likewise
+    store::Store* store = nullptr;     // likewise; null: none
     absl::Duration arbitration_try = absl::Seconds(1);
   };
   explicit CommunicatorManager(Options options);
@@ -106,9 +108,13 @@ class CommunicatorManager : public PeerHandler {
   absl::StatusOr<std::shared_ptr<Communicator>> Reserve(
       const std::shared_ptr<Application>& application, const CreateOptions& options);
   absl::StatusOr<Joined> JoinAtRoot(Communicator& communicator, const v1::JoinRequest& request,
-                                    const CreateOptions& options, absl::Time deadline);
+                                    absl::Time deadline);
   absl::StatusOr<Joined> JoinRemote(Communicator& communicator, const v1::JoinRequest& request,
-                                    const CreateOptions& options, absl::Time deadline);
+                                    const CreateOptions& options, const std::string& root_address,
+                                    absl::Time deadline);
+  // By whichever of the two it takes.
+  absl::StatusOr<Joined> JoinAnywhere(Communicator& communicator, const v1::JoinRequest& request,
+                                      const CreateOptions& options, absl::Time deadline);
   absl::Status Establish(Communicator& communicator, const CreateOptions& options, Joined joined,
                          absl::Time deadline);
   absl::Status StartGroup(Communicator& communicator, Membership& membership,
@@ -122,6 +128,7 @@ class CommunicatorManager : public PeerHandler {
 
   const Options options_;
   const std::string selector_table_;
+  const RootFinder finder_;
   Rendezvous rendezvous_;
   EpochTable epochs_;
   WorkerPool workers_;

@@ -120,7 +120,7 @@ absl::StatusOr<CreateOptions> ToCreateOptions(const std::string& name,
   options.name = name;
   options.root_address = root_address;
   options.rank = rank;
-  if (rank != 0) {
+  if (rank != 0 && !root_address.empty()) {
     auto address = ops::ParseAddress(root_address);
     if (!address.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("root_address: ", address.status().message()));
