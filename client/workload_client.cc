@@ -46,10 +46,13 @@ class GrpcWorkloadClient : public WorkloadClient {
   }
 
   absl::StatusOr<uint64_t> CreateCommunicator(const Rendezvous& rendezvous, int rank, int size,
-                                              const CommunicatorOptions& options) override {
+                                              const CommunicatorOptions& options,
+                                              const Lineage& lineage) override {
     v1::CreateCommunicatorRequest request;
     request.set_name(rendezvous.name);
     request.set_root_address(rendezvous.root_address);
+    request.set_parent(lineage.parent);
+    request.mutable_members()->Assign(lineage.members.begin(), lineage.members.end());
     request.set_rank(static_cast<uint32_t>(rank));
     request.set_size(static_cast<uint32_t>(size));
     request.set_chunk_log2(static_cast<uint32_t>(options.chunk_log2));

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -88,6 +89,17 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
 int Complain(const absl::Status& status, int code) {
   std::fprintf(stderr, "caravand: %s\n", std::string(status.message()).c_str());
   return absl::IsPermissionDenied(status) ? kPermission : code;
+}
+
+// Buffers, lanes and sessions are descriptors: as many as this process may have.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    ops::Log(ops::Level::kWarning, "the limit of descriptors stays low",
+             {{"error", std::strerror(errno)}});
+  }
 }
 
 // No secret may reach a core file or another process's eyes.
@@ -173,6 +185,7 @@ int RunDaemon(int argc, char** argv, crypto::RecordCipherFactory& ciphers) {
   }
   if (flags->verbose) ops::SetLogLevel(ops::Level::kDebug);
   if (absl::Status status = Harden(); !status.ok()) return Complain(status, kInternal);
+  RaiseDescriptorLimit();
   auto config = ops::ReadConfig(flags->config);
   if (!config.ok()) return Complain(config.status(), kUsage);
   auto credentials = LoadCredentials(*config, absl::Now());

@@ -87,6 +87,9 @@ class Engine {
   struct Options {
     crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine
     absl::Duration spin = absl::Microseconds(50);    // before sleeping
+    // Over the outstanding operations of a communicator, before another one is planned; a single
+    // operation may be larger. A step takes about 100 bytes.
+    uint64_t max_outstanding_steps = 1 << 22;
 #ifdef CARAVAN_TEST_HOOKS
     // Called on the engine's thread before each seal and open: rank, sequence, step. Only
     // :engine_with_hooks has it, which release builds do not link.

@@ -207,8 +207,8 @@ bool Receiver::Turn(Lane& lane) {
     lane.parked_at = 0;
     moved = Parse(lane);
   }
+  // Only whole records are progress: a peer that sends byte by byte still has a deadline.
   if (lane.parked_at == 0 && lane.readable && !state_.faulted() && lane.Receive() == Io::kMoved) {
-    if (Operation* operation = Receiving(lane)) operation->progress_ns = state_.now_ns;
     Parse(lane);
     moved = true;
   }

@@ -94,9 +94,32 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
   return communicator;
 }
 
+absl::StatusOr<Lineage> CommunicatorManager::Trace(const Application& application,
+                                                   CreateOptions* options) const {
+  auto parent = Find(application, options->parent);
+  if (!parent.ok()) return parent.status();
+  if (!options->name.empty() || !options->root_address.empty()) {
+    return absl::InvalidArgumentError("name, root_address: are the parent's to give");
+  }
+  const Membership& membership = *(*parent)->membership;
+  auto lineage =
+      TraceLineage(membership.roster(), membership.rank(), options->members, options->rank);
+  if (!lineage.ok()) return lineage.status();
+  options->name = lineage->name;
+  options->root_address = lineage->root_address;
+  options->size = static_cast<uint32_t>(options->members.size());
+  return lineage;
+}
+
 absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
-    const std::shared_ptr<Application>& application, const CreateOptions& options) {
+    const std::shared_ptr<Application>& application, CreateOptions options) {
   const absl::Time deadline = absl::Now() + options.timeout;
+  std::optional<Lineage> lineage;
+  if (options.parent != 0) {
+    auto traced = Trace(*application, &options);
+    if (!traced.ok()) return traced.status();
+    lineage = *std::move(traced);
+  }
   absl::StatusOr<crypto::SecretBytes> contribution = crypto::SecretBytes::Random(kContributionSize);
   if (!contribution.ok()) return contribution.status();
   v1::JoinRequest request;
@@ -119,6 +142,7 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   if (absl::Status status = CheckJoin(request); !status.ok()) return status;
   auto communicator = Reserve(application, options);
   if (!communicator.ok()) return communicator.status();
+  (*communicator)->lineage = std::move(lineage);
   absl::StatusOr<Joined> joined = JoinAnywhere(**communicator, request, options, deadline);
   absl::Status status = joined.status();
   Created created{(*communicator)->handle, ""};
@@ -236,6 +260,9 @@ absl::Status CommunicatorManager::Establish(Communicator& communicator,
   if (absl::Status status = epochs_.Add(membership); !status.ok()) return status;
   // An application that ended before its epoch was known has not been reported to the others.
   AssemblyFault fault{communicator.cancellation.status(), membership->rank()};
+  if (fault.status.ok() && communicator.lineage.has_value()) {
+    fault.status = CheckLineage(*communicator.lineage, membership->roster());
+  }
   if (fault.status.ok()) fault = Assemble(*membership, options_.tools, deadline);
   if (fault.status.ok()) {
     fault = {StartGroup(communicator, *membership, options), membership->rank()};
@@ -268,14 +295,19 @@ absl::Status CommunicatorManager::StartGroup(Communicator& communicator, Members
   }
   // An end that was decided before the engine knew the group has not reached it.
   if (auto decided = membership.decided()) return ToStatus(*decided);
+  {
+    // End() reads `ring` under the same lock: it either sees a communicator that stands, or this
+    // sees its reason.
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
+    communicator.ring = *std::move(ring);
+  }
   ops::Log(ops::Level::kInfo, "communicator stands",
            {{"name", options.name},
             {"rank", options.rank},
             {"size", options.size},
             {"epoch", ShortHex(membership.epoch())},
             {"suite", SuiteText(membership.roster().suite())}});
-  std::lock_guard<std::mutex> lock(mutex_);
-  communicator.ring = *std::move(ring);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "daemon/service/epoch.h"
 #include "daemon/service/epoch_table.h"
 #include "daemon/service/failure.h"
+#include "daemon/service/lineage.h"
 #include "daemon/service/peer.h"
 #include "daemon/service/rendezvous.h"
 #include "daemon/service/root_finder.h"
@@ -36,6 +38,10 @@ struct CreateOptions {
   uint32_t chunk_log2 = 17;
   uint32_t lanes = 1;
   std::string suite;  // empty: the root chooses
+  // Not 0: the members are these ranks of that communicator of the application, which may have
+  // failed; it gives name and root_address.
+  uint64_t parent = 0;
+  std::vector<uint32_t> members;
   absl::Duration deadline = absl::Seconds(30);
   absl::Duration timeout = absl::Seconds(60);
 };
@@ -62,9 +68,10 @@ class CommunicatorManager : public PeerHandler {
     std::string suite;
   };
   // Blocks until the communicator stands, or fails: within options.timeout and the arbitration of
-  // the reason after it. InvalidArgument names the field, or both sides of a contradiction.
+  // the reason after it. InvalidArgument names the field, or both sides of a contradiction;
+  // NotFound: no such parent; PermissionDenied: a member is not the node that it was in the parent.
   absl::StatusOr<Created> Create(const std::shared_ptr<Application>& application,
-                                 const CreateOptions& options);
+                                 CreateOptions options);
   // NotFound: no such handle of this application.
   absl::Status Destroy(const Application& application, uint64_t handle);
   absl::Status Abort(const Application& application, uint64_t handle, const std::string& reason);
@@ -96,6 +103,7 @@ class CommunicatorManager : public PeerHandler {
     std::shared_ptr<Application> application;
     std::string who;            // "rank 1 (node-b)"
     Cancellation cancellation;  // set when the application ends
+    std::optional<Lineage> lineage;
     // Guarded by the manager's mutex.
     std::shared_ptr<Membership> membership;
     std::shared_ptr<engine::SharedMemory> ring;  // once it stands
@@ -105,6 +113,8 @@ class CommunicatorManager : public PeerHandler {
     crypto::EpochId epoch{};
     crypto::SecretBytes secret;
   };
+  // Completes `options` from their parent.
+  absl::StatusOr<Lineage> Trace(const Application& application, CreateOptions* options) const;
   absl::StatusOr<std::shared_ptr<Communicator>> Reserve(
       const std::shared_ptr<Application>& application, const CreateOptions& options);
   absl::StatusOr<Joined> JoinAtRoot(Communicator& communicator, const v1::JoinRequest& request,

@@ -70,7 +70,9 @@ class Server : public WorkloadServer, public v1::Workload::Service {
       options->chunk_log2 = request->chunk_log2();
       options->lanes = request->lanes();
       options->suite = request->suite();
-      auto created = options_.communicators->Create(application, *options);
+      options->parent = request->parent();
+      options->members.assign(request->members().begin(), request->members().end());
+      auto created = options_.communicators->Create(application, *std::move(options));
       if (!created.ok()) return created.status();
       reply->set_handle(created->handle);
       reply->set_suite(created->suite);
