@@ -37,9 +37,10 @@ Node::Node(v1::Config config, NodeCredentials credentials)
 Node::~Node() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(v1::Config config, NodeCredentials credentials,
-                                                  crypto::RecordCipherFactory& ciphers) {
+                                                  crypto::RecordCipherFactory& ciphers,
+                                                  engine::StepHook step_hook) {
   std::unique_ptr<Node> node(new Node(std::move(config), std::move(credentials)));
-  absl::Status status = node->StartNetwork(ciphers);
+  absl::Status status = node->StartNetwork(ciphers, std::move(step_hook));
   if (status.ok()) status = node->StartLocal();
   if (!status.ok()) return status;
   return node;
@@ -115,8 +116,8 @@ transport::DataListener::Options Node::ListenerOptions() {
   return options;
 }
 
-absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers) {
-  auto engine = engine::Engine::Start({.ciphers = &ciphers});
+absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook) {
+  auto engine = engine::Engine::Start({.ciphers = &ciphers, .step_hook = std::move(step_hook)});
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   auto sessions = session::SessionManager::Start(SessionOptions());
