@@ -103,7 +103,7 @@ class Work {
 
 // Where the members meet: the same on every rank.
 struct Rendezvous {
-  std::string name;          // of the communicator, 1 to 128 bytes
+  std::string name;          // of the communicator, 1 to 128 bytes of UTF-8
   std::string root_address;  // control address of rank 0's daemon, "10.0.0.1:7400"
 };
 
