@@ -109,6 +109,10 @@ transport::DataListener::Options Node::ListenerOptions() {
     auto secret = session->secret().Clone();
     return secret.ok() ? *std::move(secret) : crypto::SecretBytes();
   };
+  options.knows_epoch = [this](const crypto::SessionId& session, const crypto::EpochId& epoch) {
+    WaitUntilBuilt();
+    return communicators_ != nullptr && communicators_->ExpectsLane(session, epoch);
+  };
   options.on_connection = [this](transport::DataConnection connection) {
     WaitUntilBuilt();
     if (communicators_ != nullptr) communicators_->OnLane(std::move(connection));
