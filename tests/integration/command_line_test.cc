@@ -20,7 +20,7 @@ constexpr int kOk = 0;
 constexpr int kUnreachable = 3;
 constexpr int kPermission = 6;
 
-class CommandLine : public ::testing::Test {
+class AdminSocket : public ::testing::Test {
  protected:
   void SetUp() override {
     cluster_.Start(0);
@@ -39,20 +39,20 @@ class CommandLine : public ::testing::Test {
   std::string program_;
 };
 
-TEST_F(CommandLine, ServesTheDaemonsOwnUser) {
+TEST_F(AdminSocket, ServesTheDaemonsOwnUser) {
   Process own = Run({}, cluster_.runtime_dir(0));
   EXPECT_THAT(own.Rest(), HasSubstr("node node-a"));
   EXPECT_EQ(own.Wait(), kOk);
 }
 
-TEST_F(CommandLine, TellsAnAbsentDaemonFromOneThatRefuses) {
+TEST_F(AdminSocket, TellsAnAbsentDaemonFromOneThatRefuses) {
   Process none = Run({}, cluster_.folder());
   EXPECT_THAT(none.Rest(), HasSubstr("[UNAVAILABLE]"));
   EXPECT_EQ(none.Wait(), kUnreachable);
 }
 
 // With the socket's group, so that only the user is wrong; and with neither.
-class WrongUser : public CommandLine, public ::testing::WithParamInterface<const char*> {};
+class WrongUser : public AdminSocket, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(WrongUser, IsRefusedWithItsOwnExitCode) {
   const std::vector<std::string> as = {"/usr/bin/setpriv", "--reuid=65534",
