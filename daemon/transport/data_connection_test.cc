@@ -125,11 +125,11 @@ TEST_F(DataConnectionTest, ClosesQuietlyOnAnUnknownSessionOrEpoch) {
 }
 
 TEST_F(DataConnectionTest, ListensOnlyWithEveryCheck) {
-  const DataListener::Options whole{
-      .listen_address = "127.0.0.1:0",
-      .find_secret = [](const crypto::SessionId&) { return crypto::SecretBytes(); },
-      .knows_epoch = [](const crypto::SessionId&, const crypto::EpochId&) { return false; },
-      .on_connection = [](DataConnection) {}};
+  DataListener::Options whole;
+  whole.listen_address = "127.0.0.1:0";
+  whole.find_secret = [](const crypto::SessionId&) { return crypto::SecretBytes(); };
+  whole.knows_epoch = [](const crypto::SessionId&, const crypto::EpochId&) { return false; };
+  whole.on_connection = [](DataConnection) {};
   EXPECT_TRUE(DataListener::Start(whole).ok());
   DataListener::Options none = whole;
   none.find_secret = nullptr;
