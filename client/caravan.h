@@ -104,7 +104,7 @@ class Work {
 
 // Where the members meet: the same on every rank.
 struct Rendezvous {
-  std::string name;  // of the communicator, 1 to 128 bytes
+  std::string name;  // of the communicator, 1 to 128 bytes of UTF-8
   // Control address of rank 0's daemon, "10.0.0.1:7400"; empty: the store that the daemons'
   // configurations name knows it.
   std::string root_address;

@@ -15,6 +15,7 @@
 #include "client/operation.h"
 #include "client/ring.h"
 #include "client/split.h"
+#include "client/utf8.h"
 
 namespace caravan {
 namespace {
@@ -39,6 +40,12 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
   if (rendezvous.name.empty() || rendezvous.name.size() > kLongestName) {
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
                    kLongestName);
+  }
+  if (size_t bad = client::FindBadUtf8(rendezvous.name); bad != absl::string_view::npos) {
+    return invalid("the communicator's name is not UTF-8 at byte ", bad);
+  }
+  if (size_t bad = client::FindBadUtf8(rendezvous.root_address); bad != absl::string_view::npos) {
+    return invalid("the rendezvous' root_address is not UTF-8 at byte ", bad);
   }
   if (size < 1 || size > kMostRanks) {
     return invalid("size ", size, ", expected 1 to ", kMostRanks);
@@ -149,7 +156,8 @@ class LocalCommunicator : public Communicator {
   void TellAbort(const std::string& reason) {
     // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
     // can't be told does the reason count for this rank alone.
-    const absl::Status told = connection_->workload().AbortCommunicator(handle_, reason);
+    const absl::Status told =
+        connection_->workload().AbortCommunicator(handle_, client::ReplaceBadUtf8(reason));
     if (told.ok()) return;
     ring_->Fail(absl::CancelledError(absl::StrCat(
         "aborted here: ", reason, " (telling the daemon failed: ", told.message(), ")")));

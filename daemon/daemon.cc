@@ -133,8 +133,7 @@ void TellServiceManager(absl::string_view state) {
   }
 }
 
-int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
-          crypto::RecordCipherFactory& ciphers) {
+int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials, DaemonParts parts) {
   // Blocked before any thread starts, so that all inherit it and this one waits.
   sigset_t stop;
   sigemptyset(&stop);
@@ -144,7 +143,8 @@ int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
   signal(SIGPIPE, SIG_IGN);
 
   const std::string runtime = config.runtime_dir();
-  auto node = Node::Start(std::move(config), std::move(credentials), ciphers);
+  auto node = Node::Start(std::move(config), std::move(credentials), parts.ciphers,
+                          std::move(parts.step_hook));
   if (!node.ok()) return Complain(node.status(), kInternal);
   std::string text = absl::StrCat("control=", (*node)->control_address(),
                                   "\ndata=", (*node)->data_address(), "\nruntime=", runtime, "\n");
@@ -171,7 +171,7 @@ int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
 
 }  // namespace
 
-int RunDaemon(int argc, char** argv, crypto::RecordCipherFactory& ciphers) {
+int RunDaemon(int argc, char** argv, DaemonParts parts) {
   absl::StatusOr<Flags> flags = ParseFlags(argc, argv);
   if (!flags.ok()) {
     int code = Complain(flags.status(), kUsage);
@@ -194,7 +194,7 @@ int RunDaemon(int argc, char** argv, crypto::RecordCipherFactory& ciphers) {
     std::printf("%s: ok\n", flags->config.c_str());
     return kOk;
   }
-  return Serve(*flags, *std::move(config), *std::move(credentials), ciphers);
+  return Serve(*flags, *std::move(config), *std::move(credentials), std::move(parts));
 }
 
 }  // namespace caravan

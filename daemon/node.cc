@@ -38,10 +38,11 @@ Node::Node(v1::Config config, NodeCredentials credentials)
 Node::~Node() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(v1::Config config, NodeCredentials credentials,
-                                                  crypto::RecordCipherFactory& ciphers) {
+                                                  crypto::RecordCipherFactory& ciphers,
+                                                  engine::StepHook step_hook) {
   std::unique_ptr<Node> node(new Node(std::move(config), std::move(credentials)));
   absl::Status status = node->MakeStore();
-  if (status.ok()) status = node->StartNetwork(ciphers);
+  if (status.ok()) status = node->StartNetwork(ciphers, std::move(step_hook));
   if (status.ok()) status = node->StartLocal();
   if (!status.ok()) return status;
   return node;
@@ -110,6 +111,10 @@ transport::DataListener::Options Node::ListenerOptions() {
     auto secret = session->secret().Clone();
     return secret.ok() ? *std::move(secret) : crypto::SecretBytes();
   };
+  options.knows_epoch = [this](const crypto::SessionId& session, const crypto::EpochId& epoch) {
+    WaitUntilBuilt();
+    return communicators_ != nullptr && communicators_->ExpectsLane(session, epoch);
+  };
   options.on_connection = [this](transport::DataConnection connection) {
     WaitUntilBuilt();
     if (communicators_ != nullptr) communicators_->OnLane(std::move(connection));
@@ -131,8 +136,8 @@ absl::Status Node::MakeStore() {
   return absl::OkStatus();
 }
 
-absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers) {
-  auto engine = engine::Engine::Start({.ciphers = &ciphers});
+absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook) {
+  auto engine = engine::Engine::Start({.ciphers = &ciphers, .step_hook = std::move(step_hook)});
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   auto sessions = session::SessionManager::Start(SessionOptions());

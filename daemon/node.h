@@ -28,9 +28,11 @@ namespace caravan {
 
 class Node {
  public:
-  // Binds everything that the configuration names. `ciphers` outlives the node.
+  // Binds everything that the configuration names. `ciphers` outlives the node. `step_hook`: see
+  // engine.h; none but in tests.
   static absl::StatusOr<std::unique_ptr<Node>> Start(v1::Config config, NodeCredentials credentials,
-                                                     crypto::RecordCipherFactory& ciphers);
+                                                     crypto::RecordCipherFactory& ciphers,
+                                                     engine::StepHook step_hook = nullptr);
   ~Node();  // Stop()
 
   // What peers dial, with the ports that were picked.
@@ -43,7 +45,7 @@ class Node {
  private:
   Node(v1::Config config, NodeCredentials credentials);
   absl::Status MakeStore();
-  absl::Status StartNetwork(crypto::RecordCipherFactory& ciphers);
+  absl::Status StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook);
   absl::Status StartLocal();
   std::string SocketPath(absl::string_view name) const;
   std::vector<uid_t> WorkloadUids() const;

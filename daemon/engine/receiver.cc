@@ -139,7 +139,7 @@ void Receiver::Hold(Lane& lane, Operation& operation, uint32_t index,
 bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
   Operation& operation = *lane.head.operation;
   const uint32_t index = lane.head.step;
-  CARAVAN_STEP_HOOK(state_, operation, index);
+  state_.BeforeStep(operation, index);
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
   operation.counted.received += step.bytes;

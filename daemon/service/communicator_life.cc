@@ -137,6 +137,12 @@ void CommunicatorManager::OnSessionClosed(const session::Session& session) {
   }
 }
 
+bool CommunicatorManager::ExpectsLane(const crypto::SessionId& session,
+                                      const crypto::EpochId& epoch) const {
+  std::shared_ptr<Membership> membership = epochs_.Find(epoch);
+  return membership != nullptr && membership->ExpectsLane(session);
+}
+
 void CommunicatorManager::OnLane(transport::DataConnection lane) {
   std::shared_ptr<Membership> membership = epochs_.Find(lane.epoch);
   absl::Status status = membership == nullptr ? absl::NotFoundError("its epoch is not known")

@@ -82,6 +82,8 @@ class CommunicatorManager : public PeerHandler {
   void EndApplication(const Application& application);
   // Epochs with the session's peer end, unless another session with it is open. Never blocks.
   void OnSessionClosed(const session::Session& session);
+  // For the data listener, which turns all else away: see Membership::ExpectsLane.
+  bool ExpectsLane(const crypto::SessionId& session, const crypto::EpochId& epoch) const;
   // A lane from the data listener.
   void OnLane(transport::DataConnection lane);
   // Ends all communicators, on all ranks as far as they answer. Idempotent.

@@ -201,6 +201,17 @@ TEST(Communicators, ExplainAMismatchFromBothSides) {
   }
 }
 
+TEST(Communicators, CutAPeersAccountBetweenCharacters) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  cluster[0].engine->description = std::string(255, 'a') + "× and so on";
+  engine::Fault fault = MakeFault(1, 0, absl::StatusCode::kInvalidArgument, "mismatch");
+  fault.mismatch = true;
+  cluster[1].engine->group()->on_fault(fault);
+  EXPECT_THAT(Text(cluster[0].engine->Failure()),
+              HasSubstr("rank 0 called " + std::string(255, 'a') + "…, rank 1 called barrier()"));
+}
+
 TEST(Communicators, EndWhenReattestationFails) {
   FakeCluster cluster(3);
   StandUp(cluster, 3);
@@ -317,6 +328,20 @@ TEST(PeerCalls, ConfirmOnceAndFromTheLowerRank) {
   request.set_epoch("short");
   EXPECT_EQ(cluster[1].manager->Confirm(root, request, &reply).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Lanes, AreExpectedFromWhoDialsUntilTheyAreThere) {
+  FakeCluster cluster(2);
+  // The fake network asks before each lane: standing up shows that those were expected.
+  StandUp(cluster, 2, /*lanes=*/2);
+  const crypto::EpochId epoch = cluster[0].engine->group()->epoch;
+  const auto expects = [&](int node, const crypto::EpochId& of) {
+    const auto session = cluster[node].sessions->FindPeer(cluster[1 - node].spki);
+    return cluster[node].manager->ExpectsLane(session->id(), of);
+  };
+  EXPECT_FALSE(expects(1, epoch)) << "all lanes are there";
+  EXPECT_FALSE(expects(0, epoch)) << "the root dials";
+  EXPECT_FALSE(expects(1, {})) << "no such epoch";
 }
 
 TEST(PeerCalls, CannotJoinAsTheRoot) {

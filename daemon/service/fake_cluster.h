@@ -278,6 +278,9 @@ class FakeCluster {
     ours.session = theirs.session = session.id();
     ours.epoch = theirs.epoch = epoch;
     ours.lane = theirs.lane = lane;
+    if (!At(address)->manager->ExpectsLane(session.id(), epoch)) {
+      return absl::UnavailableError("closed before the confirmation");
+    }
     At(address)->manager->OnLane(std::move(theirs));
     return ours;
   }

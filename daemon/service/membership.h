@@ -51,6 +51,9 @@ class Membership {
   // AlreadyExists: the pair has confirmed. After the end: its reason.
   absl::Status ConfirmPair(std::shared_ptr<session::Session> session, uint16_t peer,
                            absl::string_view mac);
+  // Whether a member of a lower rank, which is the one that dials, has confirmed over this session
+  // and still owes a lane. False after the end.
+  bool ExpectsLane(const crypto::SessionId& session) const;
   // Takes a lane of a confirmed pair. Refused ones are closed: of another session, of a number
   // out of range, or there already.
   absl::Status AddLane(transport::DataConnection lane);
@@ -91,6 +94,9 @@ class Membership {
 // A report as the status that applications see, and the other way round.
 absl::Status ToStatus(const v1::FaultReport& report);
 v1::FaultReport MakeReport(const absl::Status& status, uint16_t rank, uint16_t peer);
+// At most `limit` bytes of UTF-8 text, then "…" where it was longer. No character is cut in two: a
+// message with half a one could not be read by the other ranks.
+std::string Shortened(absl::string_view text, size_t limit);
 
 }  // namespace caravan::service
 

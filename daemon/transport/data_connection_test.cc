@@ -124,6 +124,24 @@ TEST_F(DataConnectionTest, ClosesQuietlyOnAnUnknownSessionOrEpoch) {
   EXPECT_EQ(accepted(), 0u);
 }
 
+TEST_F(DataConnectionTest, ListensOnlyWithEveryCheck) {
+  DataListener::Options whole;
+  whole.listen_address = "127.0.0.1:0";
+  whole.find_secret = [](const crypto::SessionId&) { return crypto::SecretBytes(); };
+  whole.knows_epoch = [](const crypto::SessionId&, const crypto::EpochId&) { return false; };
+  whole.on_connection = [](DataConnection) {};
+  EXPECT_TRUE(DataListener::Start(whole).ok());
+  DataListener::Options none = whole;
+  none.find_secret = nullptr;
+  EXPECT_TRUE(absl::IsInvalidArgument(DataListener::Start(none).status()));
+  none = whole;
+  none.knows_epoch = nullptr;
+  EXPECT_TRUE(absl::IsInvalidArgument(DataListener::Start(none).status()));
+  none = whole;
+  none.on_connection = nullptr;
+  EXPECT_TRUE(absl::IsInvalidArgument(DataListener::Start(none).status()));
+}
+
 TEST_F(DataConnectionTest, DialFailsAsUnavailableWithoutListener) {
   StartListener();
   listener_->Stop();

@@ -109,7 +109,7 @@ bool Listener::AnswerHello(HalfOpen& c) {
   c.id = *id;
   c.secret = options_.find_secret(c.id.session);
   if (c.secret.empty()) return false;
-  if (options_.knows_epoch && !options_.knows_epoch(c.id.session, c.id.epoch)) return false;
+  if (!options_.knows_epoch(c.id.session, c.id.epoch)) return false;
   auto nonce = RandomNonce();
   if (!nonce.ok()) return false;
   c.id.acceptor_nonce = *nonce;
@@ -184,8 +184,9 @@ void Listener::Run() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DataListener>> DataListener::Start(Options options) {
-  if (!options.find_secret || !options.on_connection) {
-    return absl::InvalidArgumentError("a data listener needs find_secret and on_connection");
+  if (!options.find_secret || !options.knows_epoch || !options.on_connection) {
+    return absl::InvalidArgumentError(
+        "a data listener needs find_secret, knows_epoch and on_connection");
   }
   auto listener = ListenOn(options.listen_address, options.socket);
   if (!listener.ok()) return listener.status();
