@@ -67,6 +67,7 @@ struct ManagerOptions {
   absl::Duration replace_every = absl::Hours(1);
   int max_half_open = 256;  // in all
   int max_half_open_per_source = 32;
+  int max_sessions = 2048;  // in all, with those that drain; memory for keys is locked for each
   double evidence_per_second = 50;  // token bucket, spent before evidence is made
   std::function<absl::Time()> clock = [] { return absl::Now(); };
   // Called on a manager thread, never under a lock, once a session is established (before

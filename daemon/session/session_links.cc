@@ -18,9 +18,15 @@ absl::Status Crossed() {
                  "another connection between the same two nodes stays");
 }
 
+absl::Status TooMany(size_t open, size_t limit) {
+  return Refusal(StatusCode::kResourceExhausted, kSessions,
+                 absl::StrCat(open, " sessions are open, at most ", limit));
+}
+
 bool PeerFailed(const absl::Status& status) {
   const std::string reason = ReasonOf(status);
-  return reason != kClosed && reason != kLost && reason != kCrossing && !reason.empty();
+  return reason != kClosed && reason != kLost && reason != kCrossing && reason != kTlsLocal &&
+         reason != kSessions && !reason.empty();
 }
 
 }  // namespace
@@ -102,6 +108,11 @@ SessionPtr ManagerImpl::NewestLocked(const std::function<bool(const SessionImpl&
   return nullptr;
 }
 
+absl::Status ManagerImpl::RoomLocked() const {
+  const size_t limit = static_cast<size_t>(options_.max_sessions);
+  return sessions_.size() < limit ? absl::OkStatus() : TooMany(sessions_.size(), limit);
+}
+
 void ManagerImpl::ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<Session>> result) {
   if (wait.done) return;
   wait.done = true;
@@ -140,6 +151,8 @@ void ManagerImpl::SettleCrossingLocked() {
 absl::Status Link::OnPeerKnown(const crypto::Sha256Digest& known) {
   std::lock_guard<std::mutex> lock(manager_.mutex_);
   peer = known;
+  // Before evidence is made; what comes meanwhile is counted again once it is established.
+  if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
   if (replaces.has_value()) return absl::OkStatus();
   const bool stays = manager_.Stays(role, known);
   for (const std::unique_ptr<Link>& other : manager_.links_) {
@@ -161,6 +174,7 @@ absl::Status Link::OnEstablished(SessionPtr established,
   {
     std::lock_guard<std::mutex> lock(manager_.mutex_);
     if (manager_.stopped_) return absl::CancelledError("the session manager stops");
+    if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
     for (const SessionPtr& other : manager_.sessions_) {
       if (other->peer_spki() != *peer || other->draining() || !other->status().ok()) continue;
       if (replaced.has_value() ? other->id() == *replaced : other->role() != role) {

@@ -18,7 +18,8 @@ using absl::StatusCode;
 absl::Status ManagerImpl::Open() {
   if (options_.attester == nullptr || options_.appraiser == nullptr || !options_.clock ||
       options_.offer.size() > kMaxOfferSize || options_.max_half_open < 1 ||
-      options_.max_half_open_per_source < 1 || options_.handshake_timeout <= absl::ZeroDuration() ||
+      options_.max_half_open_per_source < 1 || options_.max_sessions < 1 ||
+      options_.handshake_timeout <= absl::ZeroDuration() ||
       options_.reattest_every <= absl::ZeroDuration() ||
       options_.replace_every <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
@@ -26,7 +27,8 @@ absl::Status ManagerImpl::Open() {
                      "the offer has at most ",
                      kMaxOfferSize, " bytes, limits and durations are positive"));
   }
-  absl::StatusOr<std::unique_ptr<Identity>> identity = Identity::Create();
+  absl::StatusOr<std::unique_ptr<Identity>> identity = Identity::Create(
+      static_cast<size_t>(options_.max_half_open) + static_cast<size_t>(options_.max_sessions));
   if (!identity.ok()) return identity.status();
   identity_ = *std::move(identity);
   absl::StatusOr<std::unique_ptr<TlsContext>> tls = TlsContext::Create(*identity_);

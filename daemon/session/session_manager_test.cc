@@ -146,6 +146,17 @@ TEST(SessionManager, ConnectReturnsTheOpenSession) {
   }
 }
 
+TEST(SessionManager, SixtyFourPeersHaveTheirSessionsAtOnce) {
+  LoopbackNode node;
+  std::vector<std::unique_ptr<LoopbackNode>> peers;
+  for (int i = 0; i < 64; ++i) {
+    peers.push_back(std::make_unique<LoopbackNode>());
+    const absl::Status status = peers.back()->Connect(node).status();
+    ASSERT_TRUE(status.ok()) << "peer " << i << ": " << status;
+  }
+  EXPECT_EQ(node.manager->List().size(), 64u);
+}
+
 TEST(SessionManager, NobodyThereIsUnavailable) {
   LoopbackNode a;
   std::string address;

@@ -216,6 +216,32 @@ TEST(ChannelAdversary, HalfOpenHandshakesAreCappedInAllAndBySource) {
   }
 }
 
+// The usual cap, all but one place of it taken by handshakes that have cost this node a key
+// exchange and go no further.
+TEST(ChannelAdversary, AnHonestPeerGetsInPastAHouseFullOfHalfOpenHandshakes) {
+  ManagerOptions options;
+  options.handshake_timeout = absl::Minutes(2);
+  options.max_half_open_per_source = options.max_half_open;
+  const int idle = options.max_half_open - 1;
+  LoopbackNode node(std::move(options));
+  const std::unique_ptr<Identity> identity = std::move(*Identity::Create());
+  const std::unique_ptr<TlsContext> context = std::move(*TlsContext::Create(*identity));
+  const std::unique_ptr<TlsChannel> client =
+      std::move(*TlsChannel::Create(*context, crypto::Role::kInitiator));
+  ASSERT_TRUE(client->Advance().ok());
+  const std::string hello(client->pending().begin(), client->pending().end());
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  for (int i = 0; i < idle; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(node.manager->port()));
+    ASSERT_TRUE(peers.back()->SendBytes(hello));
+    ASSERT_TRUE(peers.back()->HasAnswer()) << "half-open handshake " << i;
+  }
+  EXPECT_TRUE(node.refusals().empty()) << node.refusals().front();
+  LoopbackNode honest;
+  const absl::Status status = honest.Connect(node).status();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(ChannelAdversary, EstablishedSessionsAreNotHalfOpen) {
   ManagerOptions options;
   options.max_half_open = 1;
@@ -223,6 +249,19 @@ TEST(ChannelAdversary, EstablishedSessionsAreNotHalfOpen) {
   LoopbackNode first, second;
   EXPECT_TRUE(first.Connect(node).ok());
   EXPECT_TRUE(second.Connect(node).ok());
+}
+
+TEST(ChannelAdversary, SessionsAreCappedBeforeEvidenceIsMade) {
+  ManagerOptions options;
+  options.max_sessions = 2;
+  LoopbackNode node(std::move(options));
+  LoopbackNode first, second, third;
+  ASSERT_TRUE(first.Connect(node).ok());
+  const std::shared_ptr<Session> leaving = *second.Connect(node);
+  EXPECT_EQ(ReasonOf(third.Connect(node).status()), kSessions);
+  EXPECT_EQ(node.attester.collected(), 2);
+  leaving->Close(absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] { return third.Connect(node).ok(); }));
 }
 
 TEST(ChannelAdversary, APeerWithoutGenuineEvidenceIsToldTheCheck) {

@@ -103,6 +103,12 @@ bool RawPeer::SendBytes(std::string_view bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
+bool RawPeer::HasAnswer() {
+  constexpr uint8_t kAlert = 21;  // RFC 8446, 5.1
+  uint8_t type = 0;
+  return recv(socket_.get(), &type, 1, MSG_PEEK) == 1 && type != kAlert;
+}
+
 bool RawPeer::WaitClosed() {
   char bytes[4096];
   while (true) {

@@ -51,6 +51,8 @@ class RawPeer {
   explicit RawPeer(Descriptor socket) : socket_(std::move(socket)) {}
 
   bool SendBytes(std::string_view bytes);
+  // Whether a byte that is no TLS alert waits, without taking it: the other side goes on.
+  bool HasAnswer();
   // True once the other side has closed.
   bool WaitClosed();
 
