@@ -216,6 +216,8 @@ absl::Status Connection::OnControlMessage(const std::string& message) {
   // Published before the responder's Accept goes out: once the initiator sees it, both ends know.
   if (session_ == nullptr && handshake_->established()) {
     status = Establish();
+    // The Accept that is ready would say otherwise than the alert that follows.
+    if (!status.ok()) handshake_->TakeOutput();
   } else if (session_ != nullptr) {
     const absl::StatusOr<uint32_t> round = handshake_->round();
     if (round.ok() && *round != session_->round()) {

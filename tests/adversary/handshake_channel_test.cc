@@ -264,6 +264,27 @@ TEST(ChannelAdversary, SessionsAreCappedBeforeEvidenceIsMade) {
   EXPECT_TRUE(Eventually([&] { return third.Connect(node).ok(); }));
 }
 
+// Two that have shown their evidence, and one place: who comes second hears no, and not yes before.
+TEST(ChannelAdversary, APeerThatIsRefusedAfterItsAcceptGetsNone) {
+  ManagerOptions options;
+  options.max_sessions = 1;
+  LoopbackNode node(std::move(options));
+  FakeAttester genuine;
+  RawPeer late(node.manager->port());
+  ASSERT_TRUE(late.StartTls({}));
+  std::string accept;
+  ASSERT_TRUE(late.RunHandshake(genuine, MessageType::kAccept, &accept));
+  RawPeer first(node.manager->port());
+  ASSERT_TRUE(first.StartTls({}));
+  ASSERT_TRUE(first.RunHandshake(genuine)) << first.handshake().status();
+  ASSERT_TRUE(late.WriteMessage(accept));
+  const std::string answer = late.ReadMessage();
+  const absl::StatusOr<Alert> alert = DecodeAlert(crypto::AsBytes(answer));
+  ASSERT_TRUE(alert.ok()) << "the first message after accept is of type " << int{answer[0]};
+  EXPECT_EQ(alert->reason, kSessions);
+  EXPECT_EQ(node.established(), 1);
+}
+
 TEST(ChannelAdversary, APeerWithoutGenuineEvidenceIsToldTheCheck) {
   LoopbackNode node;
   RawPeer peer(node.manager->port());

@@ -208,7 +208,8 @@ std::string RawPeer::ReadAlert() {
   }
 }
 
-bool RawPeer::RunHandshake(attestation::Attester& attester, std::optional<MessageType> until) {
+bool RawPeer::RunHandshake(attestation::Attester& attester, std::optional<MessageType> until,
+                           std::string* held) {
   CertificatePtr peer(SSL_get1_peer_certificate(ssl_.get()));
   if (peer == nullptr) return false;
   HandshakeOptions options;
@@ -233,7 +234,10 @@ bool RawPeer::RunHandshake(attestation::Attester& attester, std::optional<Messag
   const FakeAppraiser appraiser;
   while (true) {
     for (const std::string& message : handshake_->TakeOutput()) {
-      if (until.has_value() && *TypeOf(crypto::AsBytes(message)) == *until) return true;
+      if (until.has_value() && *TypeOf(crypto::AsBytes(message)) == *until) {
+        if (held != nullptr) *held = message;
+        return true;
+      }
       if (!WriteMessage(message)) return false;
     }
     if (handshake_->established()) return true;

@@ -67,9 +67,10 @@ class RawPeer {
 
   bool UpdateKeys() { return SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1; }
 
-  // The real handshake with genuine evidence; with `until` set it stops before sending that type.
+  // The real handshake with genuine evidence; with `until` set it stops before sending that type,
+  // which goes to `held` instead.
   bool RunHandshake(attestation::Attester& attester,
-                    std::optional<MessageType> until = std::nullopt);
+                    std::optional<MessageType> until = std::nullopt, std::string* held = nullptr);
   Handshake& handshake() { return *handshake_; }
 
  private:
