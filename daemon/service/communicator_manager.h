@@ -104,6 +104,7 @@ class CommunicatorManager : public PeerHandler {
     v1::Roster roster;
     crypto::EpochId epoch{};
     crypto::SecretBytes secret;
+    std::shared_ptr<session::Session> session;  // the roster names it: held until the group stands
   };
   absl::StatusOr<std::shared_ptr<Communicator>> Reserve(
       const std::shared_ptr<Application>& application, const CreateOptions& options);

@@ -65,6 +65,7 @@ inline constexpr absl::string_view kSessions = "SESSIONS";  // too many are open
 inline constexpr absl::string_view kEvidenceRate = "EVIDENCE_RATE";
 inline constexpr absl::string_view kDeadline = "DEADLINE";
 inline constexpr absl::string_view kCrossing = "CROSSING";
+inline constexpr absl::string_view kReplaced = "REPLACED";  // ask over the newer session
 inline constexpr absl::string_view kClosed = "CLOSED";
 inline constexpr absl::string_view kLost = "LOST";  // TCP ended without a farewell
 

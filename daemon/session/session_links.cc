@@ -49,6 +49,8 @@ absl::Status ManagerImpl::RunConnection(Link& link) {
   options.handshake_timeout = options_.handshake_timeout;
   options.reattest_every = options_.reattest_every;
   options.replace_every = options_.replace_every;
+  options.drain_idle = std::min(options_.drain_idle, options_.replace_every);
+  options.drain_limit = options_.drain_limit;
   options.clock = options_.clock;
   options.replaces = link.replaces;
   options.replaced_secret = std::move(link.replaced_secret);
@@ -195,6 +197,7 @@ absl::Status Link::OnEstablished(SessionPtr established,
   }
   std::lock_guard<std::mutex> lock(manager_.mutex_);
   if (wait != nullptr) manager_.ResolveLocked(*wait, std::shared_ptr<Session>(established));
+  wait.reset();  // it holds the session
   manager_.SettleCrossingLocked();
   return absl::OkStatus();
 }
@@ -208,6 +211,12 @@ void Link::OnReplaceDue() {
   link->replaced_secret = *std::move(secret);
   absl::Status status = manager_.Spawn(std::move(link)).status();
   if (!status.ok() && manager_.options_.on_refused) manager_.options_.on_refused(address, status);
+}
+
+bool Link::IsHeld(const SessionPtr& of) {
+  // The connection, this link, and the list of sessions.
+  constexpr long kOwn = 3;
+  return of.use_count() > kOwn;
 }
 
 absl::StatusOr<SteadyTime> Link::TakeEvidenceToken(SteadyTime latest) {

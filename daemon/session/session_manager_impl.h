@@ -46,6 +46,7 @@ class Link final : public ConnectionHost {
   absl::Status OnEstablished(SessionPtr session,
                              std::optional<crypto::SessionId> replaced) override;
   void OnReplaceDue() override;
+  bool IsHeld(const SessionPtr& session) override;
   absl::StatusOr<SteadyTime> TakeEvidenceToken(SteadyTime latest) override;
   absl::StatusOr<crypto::SecretBytes> FindReplaced(const crypto::Sha256Digest& peer,
                                                    const crypto::SessionId& id) override;

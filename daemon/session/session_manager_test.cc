@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -349,17 +350,93 @@ TEST(SessionManager, RoundsOfBothEndsAtOnceAreOneRound) {
   EXPECT_EQ(b.attester.collected(), 4);
 }
 
-TEST(SessionManager, APeerThatChangedFailsItsRoundAndLosesEverySession) {
+// A session and the one that replaced it, both held at both ends.
+struct Replaced {
+  explicit Replaced(const std::function<void(ManagerOptions&)>& change = [](ManagerOptions&) {})
+      : a(Options(change)), b(Options(change)) {
+    old = a.Connect(b).value_or(nullptr);
+    old_far = b.SessionWith(a);
+    clock.Advance(absl::Minutes(61));
+    done = Eventually([this] { return a.replaced() == 1 && b.replaced() == 1; });
+    newer = a.SessionWith(b);
+    newer_far = b.SessionWith(a);
+    done = done && old != nullptr && old_far != nullptr && newer != nullptr && newer_far != nullptr;
+  }
+  ManagerOptions Options(const std::function<void(ManagerOptions&)>& change) {
+    ManagerOptions options = WithClock(clock);
+    change(options);
+    return options;
+  }
+  size_t open() const { return a.manager->List().size() + b.manager->List().size(); }
+
   TestClock clock;
-  LoopbackNode a(WithClock(clock)), b(WithClock(clock));
-  std::shared_ptr<Session> near = *a.Connect(b);
-  std::shared_ptr<Session> far = b.SessionWith(a);
-  ASSERT_NE(far, nullptr);
-  b.attester.SetMeasurement("bad");
-  clock.Advance(absl::Minutes(16));
-  ASSERT_TRUE(Eventually([&] { return a.closed() == 1 && b.closed() == 1; }));
-  EXPECT_EQ(ReasonOf(near->status()), kFakeMeasurementCheck);
-  EXPECT_EQ(ReasonOf(far->status()), kFakeMeasurementCheck);
+  LoopbackNode a, b;
+  std::shared_ptr<Session> old, old_far, newer, newer_far;
+  bool done = false;
+};
+
+TEST(SessionManager, APeerThatChangedFailsItsRoundAndLosesEverySession) {
+  Replaced pair;
+  ASSERT_TRUE(pair.done);
+  pair.b.attester.SetMeasurement("bad");
+  pair.clock.Advance(absl::Minutes(16));
+  ASSERT_TRUE(Eventually([&] { return pair.a.closed() == 2 && pair.b.closed() == 2; }));
+  for (const auto& session : {pair.old, pair.old_far, pair.newer, pair.newer_far}) {
+    EXPECT_EQ(ReasonOf(session->status()), kFakeMeasurementCheck) << session->status();
+  }
+}
+
+// Or a peer that has changed would keep the old one and drop the newer.
+TEST(SessionManager, ASessionThatDrainsIsReattested) {
+  Replaced pair;
+  ASSERT_TRUE(pair.done);
+  const uint32_t before = pair.old->round();
+  pair.clock.Advance(absl::Minutes(16));
+  ASSERT_TRUE(Eventually([&] {
+    return pair.old->round() > before && pair.newer->round() > 0;
+  })) << pair.old->status();
+  pair.b.attester.SetMeasurement("bad");
+  pair.newer_far->Close(absl::OkStatus());
+  ASSERT_TRUE(Eventually([&] { return pair.a.closed() == 1; }));
+  EXPECT_TRUE(pair.old->status().ok());
+  pair.clock.Advance(absl::Minutes(16));
+  EXPECT_TRUE(Eventually([&] { return ReasonOf(pair.old->status()) == kFakeMeasurementCheck; }))
+      << pair.old->status();
+}
+
+TEST(SessionManager, ASessionThatDrainsClosesOnceNobodyHoldsIt) {
+  Replaced pair([](ManagerOptions& options) { options.drain_idle = absl::Milliseconds(300); });
+  ASSERT_TRUE(pair.done);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_EQ(pair.open(), 4u) << "held at both ends";
+  pair.old.reset();
+  ASSERT_TRUE(Eventually([&] { return pair.open() == 2; }));
+  EXPECT_EQ(ReasonOf(pair.old_far->status()), kClosed) << pair.old_far->status();
+  EXPECT_TRUE(pair.newer->status().ok() && pair.newer_far->status().ok());
+}
+
+TEST(SessionManager, ASessionThatDrainsClosesAtItsLimitThoughItIsHeld) {
+  Replaced pair([](ManagerOptions& options) { options.drain_limit = absl::Milliseconds(300); });
+  ASSERT_TRUE(pair.done);
+  ASSERT_TRUE(Eventually([&] { return pair.open() == 2; }));
+  EXPECT_EQ(ReasonOf(pair.old->status()), kClosed) << pair.old->status();
+  EXPECT_TRUE(pair.newer->status().ok());
+}
+
+// Hours of replacements leave one session, with its thread and descriptors, at each end.
+TEST(SessionManager, ManyReplacementsLeaveOneSession) {
+  TestClock clock;
+  ManagerOptions one = WithClock(clock), two = WithClock(clock);
+  one.drain_idle = two.drain_idle = absl::Milliseconds(300);
+  LoopbackNode a(std::move(one)), b(std::move(two));
+  ASSERT_TRUE(a.Connect(b).ok());
+  for (int hour = 1; hour <= 8; ++hour) {
+    clock.Advance(absl::Minutes(61));
+    ASSERT_TRUE(Eventually([&] { return a.replaced() == hour && b.replaced() == hour; }));
+  }
+  EXPECT_TRUE(Eventually(
+      [&] { return a.manager->List().size() == 1 && b.manager->List().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return a.closed() == 8 && b.closed() == 8; }));
 }
 
 TEST(SessionManager, TheHourlySessionReplacesTheOldWhichDrains) {
@@ -381,7 +458,7 @@ TEST(SessionManager, TheHourlySessionReplacesTheOldWhichDrains) {
   EXPECT_TRUE(old->draining());
   EXPECT_TRUE(old_far->draining());
   EXPECT_FALSE(crypto::ConstantTimeEquals(old->secret().Expose(), newer->secret().Expose()));
-  // The old one still carries bytes and is still found, until somebody closes it.
+  // The old one still carries bytes and is still found while somebody holds it.
   WriteSome(pipe.near, "drain");
   EXPECT_EQ(ReadSome(pipe.far, 5), "drain");
   EXPECT_EQ(a.manager->Find(old->id()), old);
