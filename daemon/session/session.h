@@ -73,6 +73,9 @@ struct ManagerOptions {
   int max_half_open = 256;  // in all
   int max_half_open_per_source = 32;
   int max_sessions = 2048;  // in all, with those that drain; memory for keys is locked for each
+  // With one peer. The oldest that drains gives way to one more; a peer that outruns their end is
+  // refused.
+  int max_sessions_per_peer = 8;
   double evidence_per_second = 50;  // token bucket, spent before evidence is made
   std::function<absl::Time()> clock = [] { return absl::Now(); };
   // Called on a manager thread, never under a lock, once a session is established (before

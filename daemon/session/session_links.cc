@@ -115,6 +115,18 @@ absl::Status ManagerImpl::RoomLocked() const {
   return sessions_.size() < limit ? absl::OkStatus() : TooMany(sessions_.size(), limit);
 }
 
+void ManagerImpl::MakeRoomLocked(const crypto::Sha256Digest& peer) {
+  int open = 0;
+  SessionPtr oldest;
+  for (const SessionPtr& session : sessions_) {
+    if (session->peer_spki() != peer || !session->status().ok()) continue;
+    ++open;
+    if (oldest == nullptr && session->draining()) oldest = session;
+  }
+  if (open < options_.max_sessions_per_peer || oldest == nullptr) return;
+  oldest->Close(Refusal(StatusCode::kCancelled, kClosed, "newer sessions have taken over"));
+}
+
 void ManagerImpl::ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<Session>> result) {
   if (wait.done) return;
   wait.done = true;
@@ -155,6 +167,14 @@ absl::Status Link::OnPeerKnown(const crypto::Sha256Digest& known) {
   peer = known;
   // Before evidence is made; what comes meanwhile is counted again once it is established.
   if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
+  const auto with_peer = std::count_if(
+      manager_.links_.begin(), manager_.links_.end(),
+      [&known](const auto& other) { return !other->done && other->peer == known; });
+  // This one counts; those that give way take a moment.
+  const size_t limit = 2 * static_cast<size_t>(manager_.options_.max_sessions_per_peer);
+  if (static_cast<size_t>(with_peer) > limit) {
+    return TooMany(static_cast<size_t>(with_peer) - 1, limit);
+  }
   if (replaces.has_value()) return absl::OkStatus();
   const bool stays = manager_.Stays(role, known);
   for (const std::unique_ptr<Link>& other : manager_.links_) {
@@ -179,12 +199,15 @@ absl::Status Link::OnEstablished(SessionPtr established,
     if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
     for (const SessionPtr& other : manager_.sessions_) {
       if (other->peer_spki() != *peer || other->draining() || !other->status().ok()) continue;
-      if (replaced.has_value() ? other->id() == *replaced : other->role() != role) {
-        if (!replaced.has_value() && !manager_.Stays(role, *peer)) return Crossed();
-        drained.push_back(other);
-      }
+      const bool crosses =
+          other->role() != role && (!replaced.has_value() || other->id() != *replaced);
+      if (crosses && replaced.has_value()) continue;
+      if (crosses && !manager_.Stays(role, *peer)) return Crossed();
+      // Who dials again has lost the session before, or means to replace it.
+      drained.push_back(other);
     }
     for (const SessionPtr& old : drained) old->SetDraining();
+    manager_.MakeRoomLocked(*peer);
     if (role == crypto::Role::kResponder) manager_.gate_.Leave(source);
     half_open = false;
     session = established;

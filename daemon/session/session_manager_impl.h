@@ -109,6 +109,7 @@ class ManagerImpl final : public SessionManager {
   }
   SessionPtr NewestLocked(const std::function<bool(const SessionImpl&)>& fits) const;
   absl::Status RoomLocked() const;  // for one more session
+  void MakeRoomLocked(const crypto::Sha256Digest& peer);
   void ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<Session>> result);
   // Answers those whose connection gave way to a crossing one, once that one is there or lost.
   void SettleCrossingLocked();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -262,6 +263,32 @@ TEST(ChannelAdversary, SessionsAreCappedBeforeEvidenceIsMade) {
   EXPECT_EQ(node.attester.collected(), 2);
   leaving->Close(absl::OkStatus());
   EXPECT_TRUE(Eventually([&] { return third.Connect(node).ok(); }));
+}
+
+// One key, and a new connection for each of its many sessions.
+TEST(ChannelAdversary, AMemberThatOpensSessionsWithoutEndIsHeldToItsFew) {
+  ManagerOptions options;
+  options.max_sessions_per_peer = 3;
+  LoopbackNode node(std::move(options));
+  FakeAttester genuine;
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  int refused = 0;
+  for (int i = 0; i < 24; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(node.manager->port()));
+    if (i > 0) peers.back()->TakeIdentity(*peers.front());
+    ASSERT_TRUE(peers.back()->StartTls({}));
+    if (!peers.back()->RunHandshake(genuine)) ++refused;
+    EXPECT_LE(node.manager->List().size(), 6u);
+  }
+  EXPECT_EQ(node.established() + refused, 24);
+  EXPECT_GE(node.established(), 6);
+  for (const std::string& reason : node.refusals()) EXPECT_EQ(reason, kSessions);
+  // What drains gives way; the newest stays, and goes on.
+  EXPECT_TRUE(Eventually([&] { return node.manager->List().size() <= 3; }));
+  const auto sessions = node.manager->List();
+  EXPECT_EQ(std::count_if(sessions.begin(), sessions.end(),
+                          [](const auto& session) { return !session->draining(); }),
+            1);
 }
 
 // Two that have shown their evidence, and one place: who comes second hears no, and not yes before.

@@ -118,6 +118,13 @@ bool RawPeer::WaitClosed() {
   }
 }
 
+void RawPeer::TakeIdentity(const RawPeer& other) {
+  EVP_PKEY_up_ref(other.key_.get());
+  key_.reset(other.key_.get());
+  X509_up_ref(other.certificate_.get());
+  certificate_.reset(other.certificate_.get());
+}
+
 bool RawPeer::StartTls(const RawOptions& options) {
   context_.reset(SSL_CTX_new(TLS_method()));
   SSL_CTX* ctx = context_.get();
@@ -142,7 +149,9 @@ bool RawPeer::StartTls(const RawOptions& options) {
         nullptr);
   }
   if (options.certificate != RawCertificate::kNone) {
-    certificate_ = MakeCertificateForTest(options.certificate, &key_);
+    if (certificate_ == nullptr) {
+      certificate_ = MakeCertificateForTest(options.certificate, &key_);
+    }
     SSL_CTX_use_certificate(ctx, certificate_.get());
     SSL_CTX_use_PrivateKey(ctx, key_.get());
     if (options.certificate == RawCertificate::kTwo) {

@@ -56,6 +56,8 @@ class RawPeer {
   // True once the other side has closed.
   bool WaitClosed();
 
+  // Shows the certificate of `other`, as the same node would.
+  void TakeIdentity(const RawPeer& other);
   // TLS as the client, or, with a socket given, as the server. False when it failed here.
   bool StartTls(const RawOptions& options);
   bool Write(std::string_view plaintext);
