@@ -362,8 +362,7 @@ TEST(PeerCalls, OverAReplacedSessionNameNoNewEpoch) {
   v1::JoinRequest join;
   join.set_rank(1);
   v1::JoinReply joined;
-  EXPECT_EQ(session::ReasonOf(cluster[0].manager->Join(joiner, join, &joined)),
-            session::kReplaced);
+  EXPECT_EQ(session::ReasonOf(cluster[0].manager->Join(joiner, join, &joined)), session::kReplaced);
   Caller second{far, absl::Now() + absl::Seconds(1)};
   v1::ConfirmRequest confirm;
   confirm.set_epoch(ToBytes(cluster[2].engine->group()->epoch));

@@ -62,7 +62,8 @@ class Membership {
   absl::Status FillGroup(engine::GroupConfig* group);
 
   // Ends the epoch here: the first report decides, and is returned to all. Wipes what is left of
-  // the secret, closes lanes that the engine has not taken, lets the sessions go. `first`: whether this one decided.
+  // the secret, closes lanes that the engine has not taken, lets the sessions go. `first`: whether
+  // this one decided.
   v1::FaultReport Decide(const v1::FaultReport& report, bool* first);
   std::optional<v1::FaultReport> decided() const;
 

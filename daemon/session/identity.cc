@@ -34,9 +34,9 @@ absl::Status LockHeap(size_t connections) {
   std::lock_guard<std::mutex> lock(mutex);
   if (locked >= wanted) return absl::OkStatus();
   if (CRYPTO_secure_malloc_initialized() != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the process has locked ", locked, " bytes of memory for keys, and ",
-                     connections, " connections need ", wanted));
+    return absl::FailedPreconditionError(absl::StrCat("the process has locked ", locked,
+                                                      " bytes of memory for keys, and ",
+                                                      connections, " connections need ", wanted));
   }
   // 2 means that the heap exists but may be swapped: not good enough for a private key.
   const int result = CRYPTO_secure_malloc_init(wanted, kSmallestAllotment);

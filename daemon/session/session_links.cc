@@ -167,9 +167,9 @@ absl::Status Link::OnPeerKnown(const crypto::Sha256Digest& known) {
   peer = known;
   // Before evidence is made; what comes meanwhile is counted again once it is established.
   if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
-  const auto with_peer = std::count_if(
-      manager_.links_.begin(), manager_.links_.end(),
-      [&known](const auto& other) { return !other->done && other->peer == known; });
+  const auto with_peer =
+      std::count_if(manager_.links_.begin(), manager_.links_.end(),
+                    [&known](const auto& other) { return !other->done && other->peer == known; });
   // This one counts; those that give way take a moment.
   const size_t limit = 2 * static_cast<size_t>(manager_.options_.max_sessions_per_peer);
   if (static_cast<size_t>(with_peer) > limit) {

@@ -19,11 +19,10 @@ absl::Status ManagerImpl::Open() {
   if (options_.attester == nullptr || options_.appraiser == nullptr || !options_.clock ||
       options_.offer.size() > kMaxOfferSize || options_.max_half_open < 1 ||
       options_.max_half_open_per_source < 1 || options_.max_sessions < 1 ||
-      options_.max_sessions_per_peer < 2 ||
-      options_.handshake_timeout <= absl::ZeroDuration() ||
+      options_.max_sessions_per_peer < 2 || options_.handshake_timeout <= absl::ZeroDuration() ||
       options_.reattest_every <= absl::ZeroDuration() ||
-      options_.replace_every <= absl::ZeroDuration() || options_.drain_idle < absl::ZeroDuration() ||
-      options_.drain_limit < absl::ZeroDuration()) {
+      options_.replace_every <= absl::ZeroDuration() ||
+      options_.drain_idle < absl::ZeroDuration() || options_.drain_limit < absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
         absl::StrCat("session manager options: an attester, an appraiser and a clock are needed, "
                      "the offer has at most ",

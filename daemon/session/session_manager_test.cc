@@ -392,9 +392,8 @@ TEST(SessionManager, ASessionThatDrainsIsReattested) {
   ASSERT_TRUE(pair.done);
   const uint32_t before = pair.old->round();
   pair.clock.Advance(absl::Minutes(16));
-  ASSERT_TRUE(Eventually([&] {
-    return pair.old->round() > before && pair.newer->round() > 0;
-  })) << pair.old->status();
+  ASSERT_TRUE(Eventually([&] { return pair.old->round() > before && pair.newer->round() > 0; }))
+      << pair.old->status();
   pair.b.attester.SetMeasurement("bad");
   pair.newer_far->Close(absl::OkStatus());
   ASSERT_TRUE(Eventually([&] { return pair.a.closed() == 1; }));
@@ -434,8 +433,8 @@ TEST(SessionManager, ManyReplacementsLeaveOneSession) {
     clock.Advance(absl::Minutes(61));
     ASSERT_TRUE(Eventually([&] { return a.replaced() == hour && b.replaced() == hour; }));
   }
-  EXPECT_TRUE(Eventually(
-      [&] { return a.manager->List().size() == 1 && b.manager->List().size() == 1; }));
+  EXPECT_TRUE(
+      Eventually([&] { return a.manager->List().size() == 1 && b.manager->List().size() == 1; }));
   EXPECT_TRUE(Eventually([&] { return a.closed() == 8 && b.closed() == 8; }));
 }
 
