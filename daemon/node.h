@@ -38,6 +38,7 @@ class Node {
   // What peers dial, with the ports that were picked.
   const std::string& control_address() const { return control_address_; }
   const std::string& data_address() const { return data_address_; }
+  session::SessionManager& sessions() { return *sessions_; }
   // Ends all communicators with a reason that the other ranks hear, closes all sockets and
   // sessions, wipes all keys. Idempotent.
   void Stop();

@@ -94,7 +94,7 @@ class Engine {
     // Over the outstanding operations of a communicator, before another one is planned; a single
     // operation may be larger. A step takes about 100 bytes.
     uint64_t max_outstanding_steps = 1 << 22;
-    StepHook step_hook;                              // tests alone set one
+    StepHook step_hook;  // tests alone set one
   };
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;

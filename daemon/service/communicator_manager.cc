@@ -12,12 +12,14 @@
 #include "absl/time/clock.h"
 #include "collective/selector.h"
 #include "daemon/ops/log.h"
+#include "daemon/session/reasons.h"
 #include "proto/caravan/v1/shared_ring.h"
 
 namespace caravan::service {
 namespace {
 
 constexpr int kWorkers = 8;
+constexpr absl::Duration kReplaceWait = absl::Milliseconds(50);
 
 // The suites that this node can seal and open, best first.
 std::vector<uint32_t> OfferedSuites() {
@@ -192,7 +194,7 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
                                    [&] { return !communicator.cancellation.status().ok(); });
   if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
   if (!gathered.ok()) return gathered.status();
-  Joined joined{(*gathered)->roster, (*gathered)->epoch, {}};
+  Joined joined{(*gathered)->roster, (*gathered)->epoch, {}, nullptr};
   auto secret = (*gathered)->secret.Clone();
   if (!secret.ok()) return secret.status();
   joined.secret = *std::move(secret);
@@ -212,17 +214,25 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
         status.code(), absl::StrCat(communicator.who, " could not reach the root at ", root_address,
                                     ": ", status.message()));
   };
-  auto session = options_.tools.sessions->Connect(root_address, deadline);
-  if (!session.ok()) return at_root(session.status());
-  std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
-  if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));
-
-  v1::JoinRequest timed = request;
-  absl::Duration left = std::max(deadline - absl::Now(), absl::Milliseconds(1));
-  timed.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(left)));
+  absl::StatusOr<std::shared_ptr<session::Session>> session;
   v1::JoinReply reply;
-  absl::Status status = root->Join(timed, &reply, deadline, &communicator.cancellation);
-  if (!status.ok()) return status;
+  while (true) {
+    session = options_.tools.sessions->Connect(root_address, deadline);
+    if (!session.ok()) return at_root(session.status());
+    std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
+    if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));
+
+    v1::JoinRequest timed = request;
+    absl::Duration left = std::max(deadline - absl::Now(), absl::Milliseconds(1));
+    timed.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(left)));
+    absl::Status status = root->Join(timed, &reply, deadline, &communicator.cancellation);
+    if (status.ok()) break;
+    // The root knows of a newer session a moment before this node does.
+    if (session::ReasonOf(status) != session::kReplaced || absl::Now() + kReplaceWait >= deadline) {
+      return status;
+    }
+    absl::SleepFor(kReplaceWait);
+  }
 
   OwnPart own;
   own.communicator = options.name;
@@ -237,9 +247,9 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   own.lanes = options.lanes;
   own.selector_table = selector_table_;
   own.suite = options.suite;
-  status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
+  absl::Status status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
   if (!status.ok()) return status;
-  Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}};
+  Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}, *session};
   auto secret = UnwrapEpochSecret(reply.wrapped_secret(), (*session)->secret(), joined.epoch,
                                   static_cast<uint16_t>(options.rank));
   if (!secret.ok()) return secret.status();

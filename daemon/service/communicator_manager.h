@@ -114,6 +114,7 @@ class CommunicatorManager : public PeerHandler {
     v1::Roster roster;
     crypto::EpochId epoch{};
     crypto::SecretBytes secret;
+    std::shared_ptr<session::Session> session;  // the roster names it: held until the group stands
   };
   // Completes `options` from their parent.
   absl::StatusOr<Lineage> Trace(const Application& application, CreateOptions* options) const;

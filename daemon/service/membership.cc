@@ -195,16 +195,12 @@ absl::Status Membership::FillGroup(engine::GroupConfig* group) {
     peer.pair_parent_in = *std::move(in);
     peer.sender_parent = *std::move(sender);
     peer.lanes = std::move(pair.lanes);
-    pair.lanes.clear();
+    // The keys are made: a session that was replaced may close.
+    pair = Pair();
     group->peers.push_back(std::move(peer));
   }
   secret_ = crypto::SecretBytes();
   return absl::OkStatus();
-}
-
-std::shared_ptr<session::Session> Membership::SessionWith(uint16_t peer) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return peer < pairs_.size() ? pairs_[peer].session : nullptr;
 }
 
 v1::FaultReport Membership::Decide(const v1::FaultReport& report, bool* first) {
@@ -216,7 +212,7 @@ v1::FaultReport Membership::Decide(const v1::FaultReport& report, bool* first) {
       decided_ = report;
       decided_->set_message(Shortened(report.message(), kMaxReason));
       secret_ = crypto::SecretBytes();
-      for (Pair& pair : pairs_) pair.lanes.clear();
+      for (Pair& pair : pairs_) pair = Pair();
     }
     decided = *decided_;
   }

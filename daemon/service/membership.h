@@ -60,14 +60,13 @@ class Membership {
   // Blocks until every pair has confirmed and has its lanes. DeadlineExceeded names what is
   // missing; the reason of the end when it ends first.
   absl::Status WaitAssembled(absl::Time deadline);
-  // Keys and lanes for the engine; the epoch secret is wiped. Once, after WaitAssembled.
+  // Keys and lanes for the engine; the epoch secret is wiped, the sessions are let go. Once, after
+  // WaitAssembled.
   absl::Status FillGroup(engine::GroupConfig* group);
 
-  // The session that the pair confirmed on, or null.
-  std::shared_ptr<session::Session> SessionWith(uint16_t peer) const;
-
   // Ends the epoch here: the first report decides, and is returned to all. Wipes what is left of
-  // the secret, closes lanes that the engine has not taken. `first`: whether this one decided.
+  // the secret, closes lanes that the engine has not taken, lets the sessions go. `first`: whether
+  // this one decided.
   v1::FaultReport Decide(const v1::FaultReport& report, bool* first);
   std::optional<v1::FaultReport> decided() const;
 

@@ -58,7 +58,9 @@ class DataListener {
     std::string listen_address;  // port 0 picks one
     SocketOptions socket;
     absl::Duration preamble_timeout = absl::Seconds(5);
-    int max_half_open = 256;  // connections in their preamble; more are closed at once
+    // Connections in their preamble, in all and from one address; more are closed at once.
+    int max_half_open = 256;
+    int max_half_open_per_source = 64;
     // All three are required, and called on the listener's thread.
     // The secret of an open session, or empty: then the connection is closed quietly.
     std::function<crypto::SecretBytes(const crypto::SessionId&)> find_secret;
