@@ -98,11 +98,15 @@ std::string Cluster::runtime_dir(int node) const { return absl::StrCat(folder_, 
 
 std::string Cluster::WriteConfig(int node, const std::string& limits) const {
   std::string path = absl::StrCat(folder_, "/node", node, ".textproto");
+  std::string store;
+  if (!store_.empty()) {
+    store = absl::StrCat("store { etcd { endpoints: \"", store_, "\" lease_seconds: 2 } }\n");
+  }
   WriteAll(path, absl::StrCat("node_name: \"node-", std::string(1, static_cast<char>('a' + node)),
                               "\"\ncontrol_address: \"127.0.0.1:0\"\ndata_address: \"127.0.0.1:0\"",
                               "\nruntime_dir: \"n", node, "\"\npolicy_file: \"policy.textproto\"",
                               "\nattester { insecure_software { root_directory: \"root\" } }\n",
-                              "limits { ", limits, " }\n"));
+                              "limits { ", limits, " }\n", store));
   return path;
 }
 

@@ -36,6 +36,8 @@ class Cluster {
   void Start(int node, const std::string& limits = "", const std::string& binary = "",
              const std::vector<std::string>& arguments = {});
   void StartAll(int nodes);
+  // From now on configurations name this etcd.
+  void UseStore(const std::string& url) { store_ = url; }
   Process& daemon(int node) { return daemons_[node]; }
   std::string runtime_dir(int node) const;
   std::string address(int node) const { return control_.at(node); }  // of its control port
@@ -58,6 +60,7 @@ class Cluster {
   void WriteRootAndPolicy();
 
   std::string folder_;
+  std::string store_;
   std::map<int, Process> daemons_;
   std::map<int, std::string> control_;
 };
