@@ -152,7 +152,7 @@ class CommandLine {
         ->capture_default_str();
     explain.add_option("--count", o.count, "elements, as NCCL counts them");
     explain.add_option("--bytes", o.bytes, "the same in bytes; 1 MiB when neither is given");
-    explain.add_option("--dtype", o.dtype, "f16, bf16, f32, f64, int32, int64")
+    explain.add_option("--dtype", o.dtype, "f16, bf16, f32, f64, int8 to int64, uint8 to uint64")
         ->capture_default_str();
     explain.add_option("--reduce", o.reduce, "sum, prod, min, max, avg")->capture_default_str();
     explain.add_option("--ranks", o.ranks, "of the communicator")->capture_default_str();

@@ -34,6 +34,12 @@ enum class DataType : uint8_t {
   kFloat64 = 4,
   kInt32 = 5,
   kInt64 = 6,
+  kInt8 = 7,
+  kUint8 = 8,
+  kInt16 = 9,
+  kUint16 = 10,
+  kUint32 = 11,
+  kUint64 = 12,
 };
 enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 5 };
 enum class Algorithm : uint8_t {

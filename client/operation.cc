@@ -12,14 +12,21 @@ namespace caravan {
 
 size_t SizeOf(DataType type) {
   switch (type) {
+    case DataType::kInt8:
+    case DataType::kUint8:
+      return 1;
     case DataType::kFloat16:
     case DataType::kBfloat16:
+    case DataType::kInt16:
+    case DataType::kUint16:
       return 2;
     case DataType::kFloat32:
     case DataType::kInt32:
+    case DataType::kUint32:
       return 4;
     case DataType::kFloat64:
     case DataType::kInt64:
+    case DataType::kUint64:
       return 8;
   }
   return 0;

@@ -96,7 +96,7 @@ TEST(Operation, TakesACountOfZero) {
 TEST(Operation, RefusesUnknownValues) {
   for (auto change : std::vector<void (*)(Arguments&)>{
            [](Arguments& a) { a.dtype = static_cast<DataType>(0); },
-           [](Arguments& a) { a.dtype = static_cast<DataType>(7); },
+           [](Arguments& a) { a.dtype = static_cast<DataType>(13); },
            [](Arguments& a) { a.reduce = static_cast<ReduceOp>(0); },
            [](Arguments& a) { a.reduce = static_cast<ReduceOp>(6); },
            [](Arguments& a) { a.algorithm = static_cast<Algorithm>(5); },

@@ -19,7 +19,9 @@ namespace caravan::collective {
 namespace {
 
 constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
-                               DataType::kFloat64, DataType::kInt32,    DataType::kInt64};
+                               DataType::kFloat64, DataType::kInt32,    DataType::kInt64,
+                               DataType::kInt8,    DataType::kUint8,    DataType::kInt16,
+                               DataType::kUint16,  DataType::kUint32,   DataType::kUint64};
 constexpr ReduceOp kReductions[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax,
                                     ReduceOp::kAvg};
 
@@ -155,7 +157,8 @@ TEST_P(EveryShape, IsRightForEverySizeAndNumberOfRanks) {
     for (const uint64_t count : {uint64_t{0}, uint64_t{1}, p - 1, p, p + 1, uint64_t{1009},
                                  CountFor(5000, DataType::kFloat64, ranks) + 3,
                                  CountFor(ranks < 9 ? 20000 : 9000, DataType::kInt32, ranks) + 1}) {
-      OperationSpec spec = Spec(kTypes[random() % 6], kReductions[random() % 5], count);
+      OperationSpec spec =
+          Spec(kTypes[random() % std::size(kTypes)], kReductions[random() % 5], count);
       spec.root = static_cast<uint16_t>(random() % p);
       SimulationOptions options;
       options.lanes = 1 + static_cast<int>(random() % 3);

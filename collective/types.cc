@@ -24,12 +24,18 @@ constexpr Names<Operation, 7> kOperations = {{{Operation::kAllReduce, "allreduce
                                               {Operation::kSend, "send"},
                                               {Operation::kRecv, "recv"},
                                               {Operation::kBarrier, "barrier"}}};
-constexpr Names<DataType, 6> kDataTypes = {{{DataType::kFloat16, "f16"},
-                                            {DataType::kBfloat16, "bf16"},
-                                            {DataType::kFloat32, "f32"},
-                                            {DataType::kFloat64, "f64"},
-                                            {DataType::kInt32, "int32"},
-                                            {DataType::kInt64, "int64"}}};
+constexpr Names<DataType, 12> kDataTypes = {{{DataType::kFloat16, "f16"},
+                                             {DataType::kBfloat16, "bf16"},
+                                             {DataType::kFloat32, "f32"},
+                                             {DataType::kFloat64, "f64"},
+                                             {DataType::kInt32, "int32"},
+                                             {DataType::kInt64, "int64"},
+                                             {DataType::kInt8, "int8"},
+                                             {DataType::kUint8, "uint8"},
+                                             {DataType::kInt16, "int16"},
+                                             {DataType::kUint16, "uint16"},
+                                             {DataType::kUint32, "uint32"},
+                                             {DataType::kUint64, "uint64"}}};
 constexpr Names<ReduceOp, 5> kReduceOps = {{{ReduceOp::kSum, "sum"},
                                             {ReduceOp::kProd, "prod"},
                                             {ReduceOp::kMin, "min"},
@@ -106,14 +112,21 @@ absl::StatusOr<Algorithm> ParseAlgorithm(std::string_view name) {
 
 size_t SizeOf(DataType type) {
   switch (type) {
+    case DataType::kInt8:
+    case DataType::kUint8:
+      return 1;
     case DataType::kFloat16:
     case DataType::kBfloat16:
+    case DataType::kInt16:
+    case DataType::kUint16:
       return 2;
     case DataType::kFloat32:
     case DataType::kInt32:
+    case DataType::kUint32:
       return 4;
     case DataType::kFloat64:
     case DataType::kInt64:
+    case DataType::kUint64:
       return 8;
   }
   return 0;

@@ -34,6 +34,12 @@ enum class DataType : uint8_t {
   kFloat64 = 4,
   kInt32 = 5,
   kInt64 = 6,
+  kInt8 = 7,
+  kUint8 = 8,
+  kInt16 = 9,
+  kUint16 = 10,
+  kUint32 = 11,
+  kUint64 = 12,
 };
 
 enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 5 };
@@ -48,7 +54,7 @@ enum class Algorithm : uint8_t {
 };
 
 std::string_view Name(Operation op);    // "allreduce", "allgather", "reducescatter", …
-std::string_view Name(DataType type);   // "f16", "bf16", "f32", "f64", "int32", "int64"
+std::string_view Name(DataType type);   // "f16", "bf16", "f32", "f64", "int8", "uint64", …
 std::string_view Name(ReduceOp op);     // "sum", "prod", "min", "max", "avg"
 std::string_view Name(Algorithm algo);  // "auto", "direct", "ring", "ring-forward", …
 absl::StatusOr<Operation> ParseOperation(std::string_view name);

@@ -16,7 +16,7 @@ TEST(Names, ParseBackToTheirValues) {
   for (int i = 1; i <= 7; ++i) {
     EXPECT_EQ(*ParseOperation(Name(static_cast<Operation>(i))), static_cast<Operation>(i));
   }
-  for (int i = 1; i <= 6; ++i) {
+  for (int i = 1; i <= 12; ++i) {
     EXPECT_EQ(*ParseDataType(Name(static_cast<DataType>(i))), static_cast<DataType>(i));
   }
   for (int i = 1; i <= 5; ++i) {

@@ -185,7 +185,7 @@ TEST_P(EngineTest, GivesTheReferenceResultForEachAlgorithmAndSize) {
 }
 
 TEST_P(EngineTest, ReducesEachTypeWithEachReduction) {
-  for (int type = 1; type <= 6; ++type) {
+  for (int type = 1; type <= 12; ++type) {
     for (int reduce = 1; reduce <= 5; ++reduce) {
       Check(*comm_, Submit(*comm_, Spec(Op::kAllReduce, 5003, static_cast<DataType>(type),
                                         static_cast<ReduceOp>(reduce))));

@@ -32,8 +32,8 @@ absl::Status CheckFields(const v1::SubmitEntry& e) {
   if (e.op < 1 || e.op > static_cast<uint8_t>(kBarrier)) {
     return RingError(e, absl::StrCat("operation ", e.op, " does not exist: expected 1 to 7"));
   }
-  if (e.dtype < 1 || e.dtype > static_cast<uint8_t>(collective::DataType::kInt64)) {
-    return RingError(e, absl::StrCat("element type ", e.dtype, " does not exist: expected 1 to 6"));
+  if (e.dtype < 1 || e.dtype > static_cast<uint8_t>(collective::DataType::kUint64)) {
+    return RingError(e, absl::StrCat("element type ", e.dtype, " does not exist: expected 1 to 12"));
   }
   if (e.reduce < 1 || e.reduce > static_cast<uint8_t>(collective::ReduceOp::kAvg)) {
     return RingError(e, absl::StrCat("reduction ", e.reduce, " does not exist: expected 1 to 5"));
