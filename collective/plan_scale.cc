@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints what plans of many ranks cost to build: rank 0's plan, the build time of the slowest of a
-// few ranks, and its steps. With --check it builds every rank's plan, one at a time, and verifies
-// that they fit together.
+// Prints what plans of many ranks cost to build: of a few ranks the one with the longest plan, its
+// steps and its build time, the best of several. With --check it builds every rank's plan, one at a
+// time, and verifies that they fit together.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -27,6 +27,8 @@ struct Case {
 constexpr uint64_t kWhole = uint64_t{64} << 18;
 constexpr uint64_t kBlock = uint64_t{64} << 8;
 
+constexpr int kAttempts = 5;
+
 constexpr Case kCases[] = {
     {Operation::kAllReduce, Algorithm::kDirect, kWhole},
     {Operation::kAllReduce, Algorithm::kRingForward, kWhole},
@@ -44,9 +46,8 @@ constexpr Case kCases[] = {
 };
 
 int Report(bool check) {
-  std::printf(
-      "| operation | algorithm | ranks | steps | longest build, ms | µs a step | rounds |%s\n",
-      check ? " all plans, s |" : "");
+  std::printf("| operation | algorithm | ranks | steps | build, ms | µs a step | rounds |%s\n",
+              check ? " all plans, s |" : "");
   std::printf("|---|---|---|---|---|---|---|%s\n", check ? "---|" : "");
   for (const Case& c : kCases) {
     for (const int size : {64, 512, 4096}) {
@@ -54,25 +55,28 @@ int Report(bool check) {
       spec.op = c.op;
       spec.algorithm = c.algorithm;
       spec.count = c.count;
-      double longest = 0;
+      double best = 0;
       uint64_t steps = 0;
       uint32_t rounds = 0;
       for (const int rank : {0, 1, size / 2, size - 1}) {
-        const Clock::time_point start = Clock::now();
-        const auto plan = BuildPlan(spec, rank, size);
-        const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-        if (!plan.ok()) {
-          std::fprintf(stderr, "%s\n", plan.status().ToString().c_str());
-          return 1;
+        for (int attempt = 0; attempt < kAttempts; ++attempt) {
+          const Clock::time_point start = Clock::now();
+          const auto plan = BuildPlan(spec, rank, size);
+          const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+          if (!plan.ok()) {
+            std::fprintf(stderr, "%s\n", plan.status().ToString().c_str());
+            return 1;
+          }
+          const bool longer = (*plan)->steps.size() > steps;
+          if (!longer && ((*plan)->steps.size() < steps || ms >= best)) continue;
+          best = ms;
+          steps = (*plan)->steps.size();
+          rounds = (*plan)->rounds;
         }
-        if (ms <= longest) continue;
-        longest = ms;
-        steps = (*plan)->steps.size();
-        rounds = (*plan)->rounds;
       }
       std::printf("| %s | %s | %d | %llu | %.2f | %.3f | %u |", Name(spec.op).data(),
-                  Name(spec.algorithm).data(), size, static_cast<unsigned long long>(steps),
-                  longest, 1000 * longest / static_cast<double>(steps), rounds);
+                  Name(spec.algorithm).data(), size, static_cast<unsigned long long>(steps), best,
+                  1000 * best / static_cast<double>(steps), rounds);
       if (check) {
         const Clock::time_point start = Clock::now();
         ScaleCheck all;
