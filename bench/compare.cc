@@ -2,7 +2,7 @@
 //
 // ./dev bench: runs every benchmark in turns, round after round, and prints how the secure engine
 // compares with its own plaintext build, with Gloo and with a TLS ring.
-//   compare [-J FILE] [--quick]
+//   compare [-J FILE] [--plot FOLDER] [--quick]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/harness/table.h"
+#include "bench/plots.h"
 #include "bench/ratios.h"
 
 namespace caravan::bench {
@@ -33,6 +34,7 @@ constexpr Span kSpans[] = {
 
 struct Options {
   std::string json;
+  std::string plot_folder;
   bool quick = false;
 };
 
@@ -44,9 +46,11 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       options.quick = true;
     } else if (flag == "-J" && i + 1 < argc) {
       options.json = argv[++i];
+    } else if (flag == "--plot" && i + 1 < argc) {
+      options.plot_folder = argv[++i];
     } else {
       return absl::InvalidArgumentError(
-          absl::StrCat("unknown flag ", flag, "; usage: bench [-J FILE] [--quick]"));
+          absl::StrCat("unknown flag ", flag, "; usage: bench [-J FILE] [--plot FOLDER] [--quick]"));
     }
   }
   return options;
@@ -60,6 +64,11 @@ class Comparison {
 
   absl::Status Run() {
     const int rounds = options_.quick ? 2 : 3;
+    // Where it cannot be the same for all, a part of a ratio may come from it.
+    std::ifstream kernel("/proc/sys/net/ipv4/tcp_congestion_control");
+    std::string congestion_control;
+    std::getline(kernel, congestion_control);
+    std::printf("# congestion control: ours cubic, the others %s\n", congestion_control.c_str());
     if (absl::Status status = RunAead(); !status.ok()) return status;
     for (const int ranks : {2, 4}) {
       for (int round = 0; round < rounds; ++round) {
@@ -76,7 +85,11 @@ class Comparison {
       }
     }
     Print();
-    return options_.json.empty() ? absl::OkStatus() : WriteFile(options_.json, Json());
+    if (!options_.json.empty()) {
+      if (absl::Status s = WriteFile(options_.json, Json()); !s.ok()) return s;
+    }
+    return options_.plot_folder.empty() ? absl::OkStatus()
+                                        : WritePlots(measurements_, options_.plot_folder);
   }
 
  private:
@@ -134,7 +147,7 @@ class Comparison {
     const auto plain = measurements_.SecureOver(Contender::kPlaintext);
     const auto gloo = measurements_.SecureOver(Contender::kGloo);
     const auto tls = measurements_.SecureOver(Contender::kTls);
-    for (const Ratio& time : measurements_.SecureTimes()) {
+    for (const Ratio& time : measurements_.Times(Contender::kSecure)) {
       std::printf(" %11lu %6d %12.1f %14s %10s %8s\n", static_cast<unsigned long>(time.bytes),
                   time.ranks, time.median * 1e6, Find(plain, time).c_str(),
                   Find(gloo, time).c_str(), Find(tls, time).c_str());

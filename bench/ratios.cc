@@ -39,11 +39,11 @@ std::vector<Ratio> Measurements::SecureOver(Contender other) const {
   return Medians(samples);
 }
 
-std::vector<Ratio> Measurements::SecureTimes() const {
+std::vector<Ratio> Measurements::Times(Contender contender) const {
   Samples samples;
-  const auto ours = times_.find(Contender::kSecure);
-  if (ours == times_.end()) return {};
-  for (const auto& [key, time] : ours->second) {
+  const auto times = times_.find(contender);
+  if (times == times_.end()) return {};
+  for (const auto& [key, time] : times->second) {
     samples[{std::get<0>(key), std::get<1>(key)}].push_back(time);
   }
   return Medians(samples);

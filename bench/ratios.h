@@ -29,8 +29,8 @@ class Measurements {
   // The other's median time over the secure engine's, by ranks and size. Rounds in which one of
   // the two is missing do not count.
   std::vector<Ratio> SecureOver(Contender other) const;
-  // The secure engine's own median times in seconds.
-  std::vector<Ratio> SecureTimes() const;
+  // A contender's median times in seconds, by ranks and size.
+  std::vector<Ratio> Times(Contender contender) const;
 
  private:
   using Key = std::tuple<int, uint64_t, int>;  // ranks, bytes, round

@@ -28,7 +28,7 @@ TEST(Ratios, AreMediansOfRounds) {
   EXPECT_DOUBLE_EQ(ratios[0].median, 2);
   EXPECT_EQ(ratios[0].samples, 3);
   EXPECT_EQ(ratios[0].ranks, 2);
-  EXPECT_DOUBLE_EQ(measurements.SecureTimes()[0].median, 10);
+  EXPECT_DOUBLE_EQ(measurements.Times(Contender::kSecure)[0].median, 10);
 }
 
 TEST(Ratios, LeaveOutRoundsThatLackOne) {

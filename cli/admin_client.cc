@@ -35,6 +35,16 @@ absl::StatusOr<int> ConnectSocket(const std::string& path, absl::Duration timeou
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       fcntl(fd, F_SETFL, O_NONBLOCK) == 0) {
+    // The socket's group may connect, but the daemon hangs up on all but its own user and root.
+    ucred daemon{};
+    socklen_t size = sizeof daemon;
+    if (geteuid() != 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) == 0 &&
+        daemon.uid != geteuid()) {
+      close(fd);
+      return absl::PermissionDeniedError(
+          absl::StrCat(path, ": the daemon serves its own user (uid ", daemon.uid,
+                       ") and root, not uid ", geteuid()));
+    }
     return fd;
   }
   const int error = errno;

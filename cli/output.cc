@@ -14,7 +14,7 @@ std::string HintFor(absl::StatusCode code) {
     case absl::StatusCode::kUnavailable:
       return "is caravand running? --runtime-dir or CARAVAN_RUNTIME_DIR name its folder";
     case absl::StatusCode::kPermissionDenied:
-      return "run as root, or as a member of the group that owns admin.sock";
+      return "run as root, or as the user that caravand runs as";
     case absl::StatusCode::kDeadlineExceeded:
       return "the daemon is busy or stopped; --timeout gives it longer";
     case absl::StatusCode::kUnimplemented:

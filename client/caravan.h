@@ -114,8 +114,10 @@ class Work {
 
 // Where the members meet: the same on every rank.
 struct Rendezvous {
-  std::string name;          // of the communicator, 1 to 128 bytes
-  std::string root_address;  // control address of rank 0's daemon, "10.0.0.1:7400"
+  std::string name;  // of the communicator, 1 to 128 bytes of UTF-8
+  // Control address of rank 0's daemon, "10.0.0.1:7400"; empty: the store that the daemons'
+  // configurations name knows it.
+  std::string root_address;
 };
 
 struct CommunicatorOptions {
@@ -186,6 +188,16 @@ class Communicator {
   virtual absl::StatusOr<Work> Send(BufferRef input, uint64_t count, DataType type, int peer) = 0;
   virtual absl::StatusOr<Work> Recv(BufferRef output, uint64_t count, DataType type, int peer) = 0;
   virtual absl::StatusOr<Work> Barrier() = 0;
+
+  // NCCL's ncclCommSplit: members that give the same color make a communicator of their own, in
+  // the order of key, then of rank here. Every rank calls it; kNoColor: none for this rank, and
+  // null comes back. The new communicator has this one's options and keys of its own.
+  static constexpr int kNoColor = -1;
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> Split(int color, int key) = 0;
+  // NCCL's ncclCommShrink: the members that are not `excluded` make a communicator, in the order
+  // of their ranks here, with keys of its own; this one may have failed. Each of them calls it with
+  // the same ranks. It is refused that a node which was no member here takes part.
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> Shrink(absl::Span<const int> excluded) = 0;
 
   // OK, or the first failure of this communicator.
   virtual absl::Status AsyncError() const = 0;

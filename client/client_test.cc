@@ -239,11 +239,32 @@ TEST_F(ClientTest, RefusesABufferOfAnotherNode) {
 
 TEST_F(ClientTest, PassesOnWhyACommunicatorDoesNotStand) {
   FakeDaemon::Options options;
-  options.create_status = absl::DeadlineExceededError("rank 3 has not joined");
-  daemon_ = FakeDaemon::Start(options);
-  node_ = *Connect();
-  auto comm = Create();
-  EXPECT_EQ(comm.status(), options.create_status);
+  for (const absl::Status& reason : {absl::DeadlineExceededError("rank 3 has not joined"),
+                                     absl::DeadlineExceededError("Deadline Exceeded"),
+                                     absl::UnavailableError("10.0.0.1:7400: connection refused")}) {
+    options.create_status = reason;
+    daemon_ = FakeDaemon::Start(options);
+    node_ = *Connect();
+    EXPECT_EQ(Create().status(), reason);
+  }
+}
+
+TEST_F(ClientTest, RefusesANameThatIsNoText) {
+  Start();
+  const auto comm = Communicator::Create(*node_, {"tr\xC3(in", "127.0.0.1:7400"}, 0, 1);
+  EXPECT_EQ(comm.status(),
+            absl::InvalidArgumentError("the communicator's name is not UTF-8 at byte 2"));
+  const auto lost = Communicator::Create(*node_, {"train", "127.0.0.1\xFF"}, 0, 1);
+  EXPECT_EQ(lost.status(),
+            absl::InvalidArgumentError("the rendezvous' root_address is not UTF-8 at byte 9"));
+  EXPECT_EQ(daemon_->communicators(), 1);  // the fixture's
+}
+
+TEST_F(ClientTest, AbortsWithWhatIsReadableOfAReason) {
+  Start();
+  comm_->Abort("loss \xFF is NaN");
+  EXPECT_TRUE(
+      Soon([&] { return daemon_->abort_reasons() == std::vector<std::string>{"loss ? is NaN"}; }));
 }
 
 TEST_F(ClientTest, RefusesCommunicatorsThatCannotBe) {
@@ -391,7 +412,9 @@ TEST_F(ClientTest, SeesTheDaemonDieDuringAWait) {
   EXPECT_EQ(comm_->AsyncError(), status);
   EXPECT_EQ(Reduce().status(), status);
   EXPECT_EQ(node_->Allocate(64).status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(Create().status().code(), absl::StatusCode::kUnavailable);
+  const absl::Status created = Create().status();
+  EXPECT_EQ(created.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Text(created), HasSubstr("workload.sock went away"));
   comm_->Abort("too late");
 }
 

@@ -15,6 +15,8 @@
 #include "client/node.h"
 #include "client/operation.h"
 #include "client/ring.h"
+#include "client/split.h"
+#include "client/utf8.h"
 
 namespace caravan {
 namespace {
@@ -40,8 +42,11 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
                    kLongestName);
   }
-  if (rank != 0 && rendezvous.root_address.empty()) {
-    return invalid("the rendezvous has no root_address");
+  if (size_t bad = client::FindBadUtf8(rendezvous.name); bad != absl::string_view::npos) {
+    return invalid("the communicator's name is not UTF-8 at byte ", bad);
+  }
+  if (size_t bad = client::FindBadUtf8(rendezvous.root_address); bad != absl::string_view::npos) {
+    return invalid("the rendezvous' root_address is not UTF-8 at byte ", bad);
   }
   if (size < 1 || size > kMostRanks) {
     return invalid("size ", size, ", expected 1 to ", kMostRanks);
@@ -70,13 +75,19 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
 class LocalCommunicator : public Communicator {
  public:
   LocalCommunicator(std::shared_ptr<Connection> connection, std::shared_ptr<Work::Impl> ring,
-                    uint64_t handle, int rank, int size)
+                    uint64_t handle, int rank, int size, const CommunicatorOptions& options)
       : connection_(std::move(connection)),
         ring_(std::move(ring)),
         handle_(handle),
         rank_(rank),
         size_(size),
+        options_(options),
         counts_(size) {}
+
+  // Blocks until the communicator stands. `rendezvous` is empty where `lineage` names a parent.
+  static absl::StatusOr<std::unique_ptr<Communicator>> Make(
+      const std::shared_ptr<Connection>& connection, const Rendezvous& rendezvous, int rank,
+      int size, const CommunicatorOptions& options, const client::Lineage& lineage);
 
   ~LocalCommunicator() override {
     if (aborting_.joinable()) aborting_.join();  // bounded by the node's time-out
@@ -160,6 +171,19 @@ class LocalCommunicator : public Communicator {
   }
   absl::StatusOr<Work> Barrier() override { return Submit(Arguments{}, nullptr, nullptr); }
 
+  absl::StatusOr<std::unique_ptr<Communicator>> Split(int color, int key) override {
+    auto choices = ExchangeChoices({color, key});
+    if (!choices.ok()) return choices.status();
+    if (color == kNoColor) return nullptr;
+    return MakeChild(client::SplitMembers(*choices, color));
+  }
+
+  absl::StatusOr<std::unique_ptr<Communicator>> Shrink(absl::Span<const int> excluded) override {
+    auto members = client::ShrinkMembers(size_, rank_, excluded);
+    if (!members.ok()) return members.status();
+    return MakeChild(*std::move(members));
+  }
+
   absl::Status AsyncError() const override { return ring_->Failure(); }
 
   void Abort(const std::string& reason) override {
@@ -172,10 +196,43 @@ class LocalCommunicator : public Communicator {
   void TellAbort(const std::string& reason) {
     // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
     // can't be told does the reason count for this rank alone.
-    const absl::Status told = connection_->workload().AbortCommunicator(handle_, reason);
+    const absl::Status told =
+        connection_->workload().AbortCommunicator(handle_, client::ReplaceBadUtf8(reason));
     if (told.ok()) return;
     ring_->Fail(absl::CancelledError(absl::StrCat(
         "aborted here: ", reason, " (telling the daemon failed: ", told.message(), ")")));
+  }
+
+  // What every rank gave to Split, by rank.
+  absl::StatusOr<std::vector<client::SplitChoice>> ExchangeChoices(client::SplitChoice own) {
+    if (own.color < kNoColor) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("color ", own.color, ", expected 0 or more, or kNoColor"));
+    }
+    constexpr uint64_t kEach = 2;
+    LocalNode node(connection_);
+    auto buffer = node.Allocate(size_ * kEach * sizeof(int64_t));
+    if (!buffer.ok()) return buffer.status();
+    int64_t* values = (*buffer)->As<int64_t>();
+    values[rank_ * kEach] = own.color;
+    values[rank_ * kEach + 1] = own.key;
+    auto work = AllGather({**buffer, rank_ * kEach * sizeof(int64_t)}, **buffer, kEach,
+                          DataType::kInt64, Algorithm::kAuto);
+    if (!work.ok()) return work.status();
+    if (absl::Status status = work->Wait(); !status.ok()) return status;
+    std::vector<client::SplitChoice> all(size_);
+    for (int rank = 0; rank < size_; ++rank) {
+      all[rank] = {static_cast<int>(values[rank * kEach]),
+                   static_cast<int>(values[rank * kEach + 1])};
+    }
+    return all;
+  }
+
+  absl::StatusOr<std::unique_ptr<Communicator>> MakeChild(std::vector<uint32_t> members) {
+    const auto own = std::find(members.begin(), members.end(), static_cast<uint32_t>(rank_));
+    const int rank = static_cast<int>(own - members.begin());
+    const int size = static_cast<int>(members.size());
+    return Make(connection_, Rendezvous{}, rank, size, options_, {handle_, std::move(members)});
   }
 
   static Arguments Describe(Operation op, uint64_t count, DataType type, Algorithm algorithm) {
@@ -232,27 +289,16 @@ class LocalCommunicator : public Communicator {
   const uint64_t handle_;
   const int rank_;
   const int size_;
+  const CommunicatorOptions options_;
   client::CountsArea counts_;
   std::once_flag abort_once_;
   std::thread aborting_;  // started once, under abort_once_
 };
 
-}  // namespace
-
-absl::StatusOr<Work> Communicator::AllReduce(BufferRef buffer, uint64_t count, DataType type,
-                                             ReduceOp op, Algorithm algorithm) {
-  return AllReduce(buffer, buffer, count, type, op, algorithm);
-}
-
-absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
-    Node& node, const Rendezvous& rendezvous, int rank, int size,
-    const CommunicatorOptions& options) {
-  auto* local = dynamic_cast<LocalNode*>(&node);
-  if (local == nullptr) return absl::InvalidArgumentError("the node is not from Node::Connect");
-  if (auto s = Check(rendezvous, rank, size, options); !s.ok()) return s;
-
-  const std::shared_ptr<Connection>& connection = local->connection();
-  auto handle = connection->workload().CreateCommunicator(rendezvous, rank, size, options);
+absl::StatusOr<std::unique_ptr<Communicator>> LocalCommunicator::Make(
+    const std::shared_ptr<Connection>& connection, const Rendezvous& rendezvous, int rank, int size,
+    const CommunicatorOptions& options, const client::Lineage& lineage) {
+  auto handle = connection->workload().CreateCommunicator(rendezvous, rank, size, options, lineage);
   if (!handle.ok()) return handle.status();
   auto open = [&]() -> absl::StatusOr<std::shared_ptr<Work::Impl>> {
     auto memory = connection->memory().Fetch(v1::MemoryRequestKind::kRing, *handle);
@@ -267,7 +313,24 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
     return ring.status();
   }
   connection->Watch(*ring);
-  return std::make_unique<LocalCommunicator>(connection, *std::move(ring), *handle, rank, size);
+  return std::make_unique<LocalCommunicator>(connection, *std::move(ring), *handle, rank, size,
+                                             options);
+}
+
+}  // namespace
+
+absl::StatusOr<Work> Communicator::AllReduce(BufferRef buffer, uint64_t count, DataType type,
+                                             ReduceOp op, Algorithm algorithm) {
+  return AllReduce(buffer, buffer, count, type, op, algorithm);
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
+    Node& node, const Rendezvous& rendezvous, int rank, int size,
+    const CommunicatorOptions& options) {
+  auto* local = dynamic_cast<LocalNode*>(&node);
+  if (local == nullptr) return absl::InvalidArgumentError("the node is not from Node::Connect");
+  if (auto s = Check(rendezvous, rank, size, options); !s.ok()) return s;
+  return LocalCommunicator::Make(local->connection(), rendezvous, rank, size, options, {});
 }
 
 }  // namespace caravan

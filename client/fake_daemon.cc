@@ -25,6 +25,7 @@
 
 #include "client/mapping.h"
 #include "gtest/gtest.h"
+#include "proto/caravan/v1/answer.h"
 #include "proto/caravan/v1/workload.grpc.pb.h"
 
 namespace caravan::client {
@@ -164,7 +165,7 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
     if (!Known(request->token())) return Stranger();
     if (!options_.create_status.ok()) {
       return {static_cast<grpc::StatusCode>(options_.create_status.code()),
-              std::string(options_.create_status.message())};
+              std::string(options_.create_status.message()), v1::kDaemonAnswers};
     }
     FakeRing r{MakeShared(sizeof(v1::SharedRing), options_.seal)};
     auto* ring = new (r.shared.memory->data()) v1::SharedRing{};

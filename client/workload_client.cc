@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/memory_client.h"
+#include "proto/caravan/v1/answer.h"
 #include "proto/caravan/v1/workload.grpc.pb.h"
 
 namespace caravan::client {
@@ -46,10 +47,13 @@ class GrpcWorkloadClient : public WorkloadClient {
   }
 
   absl::StatusOr<uint64_t> CreateCommunicator(const Rendezvous& rendezvous, int rank, int size,
-                                              const CommunicatorOptions& options) override {
+                                              const CommunicatorOptions& options,
+                                              const Lineage& lineage) override {
     v1::CreateCommunicatorRequest request;
     request.set_name(rendezvous.name);
     request.set_root_address(rendezvous.root_address);
+    request.set_parent(lineage.parent);
+    request.mutable_members()->Assign(lineage.members.begin(), lineage.members.end());
     request.set_rank(static_cast<uint32_t>(rank));
     request.set_size(static_cast<uint32_t>(size));
     request.set_chunk_log2(static_cast<uint32_t>(options.chunk_log2));
@@ -83,16 +87,19 @@ class GrpcWorkloadClient : public WorkloadClient {
  private:
   absl::Status Translate(const grpc::Status& status, absl::Duration timeout) const {
     if (status.ok()) return absl::OkStatus();
-    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    const absl::Status said(static_cast<absl::StatusCode>(status.error_code()),
+                            status.error_message());
+    // The daemon's own account, of a peer that it can't reach for one, stands as it is.
+    if (status.error_details() == v1::kDaemonAnswers) return said;
+    if (absl::IsUnavailable(said)) {
       return absl::UnavailableError(
-          absl::StrCat("the daemon at ", path_, " went away: ", status.error_message()));
+          absl::StrCat("the daemon at ", path_, " went away: ", said.message()));
     }
-    // gRPC's own message; the daemon's names what was missing.
-    if (status.error_message() == "Deadline Exceeded") {
+    if (absl::IsDeadlineExceeded(said)) {
       return absl::DeadlineExceededError(absl::StrCat(
           "the daemon at ", path_, " did not answer within ", absl::FormatDuration(timeout)));
     }
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+    return said;
   }
 
   template <typename Method, typename Request, typename Reply>

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +15,13 @@
 #include "client/caravan.h"
 
 namespace caravan::client {
+
+// The communicator whose members make a new one, and their ranks there in the order of the new
+// ones. Handle 0: none.
+struct Lineage {
+  uint64_t parent = 0;
+  std::vector<uint32_t> members;
+};
 
 // Thread-safe. Every call is bounded by the time-out. Errors: the daemon's own; Unavailable when
 // it is gone; DeadlineExceeded when it does not answer.
@@ -29,8 +37,8 @@ class WorkloadClient {
   virtual absl::Status FreeBuffer(uint32_t id) = 0;
   // Bounded by options.create_timeout. Returns the handle.
   virtual absl::StatusOr<uint64_t> CreateCommunicator(const Rendezvous& rendezvous, int rank,
-                                                      int size,
-                                                      const CommunicatorOptions& options) = 0;
+                                                      int size, const CommunicatorOptions& options,
+                                                      const Lineage& lineage = {}) = 0;
   virtual absl::Status DestroyCommunicator(uint64_t handle) = 0;
   virtual absl::Status AbortCommunicator(uint64_t handle, const std::string& reason) = 0;
 };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -90,6 +91,17 @@ int Complain(const absl::Status& status, int code) {
   return absl::IsPermissionDenied(status) ? kPermission : code;
 }
 
+// Buffers, lanes and sessions are descriptors: as many as this process may have.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    ops::Log(ops::Level::kWarning, "the limit of descriptors stays low",
+             {{"error", std::strerror(errno)}});
+  }
+}
+
 // No secret may reach a core file or another process's eyes.
 absl::Status Harden() {
   rlimit none{0, 0};
@@ -121,8 +133,7 @@ void TellServiceManager(absl::string_view state) {
   }
 }
 
-int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
-          crypto::RecordCipherFactory& ciphers) {
+int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials, DaemonParts parts) {
   // Blocked before any thread starts, so that all inherit it and this one waits.
   sigset_t stop;
   sigemptyset(&stop);
@@ -132,7 +143,8 @@ int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
   signal(SIGPIPE, SIG_IGN);
 
   const std::string runtime = config.runtime_dir();
-  auto node = Node::Start(std::move(config), std::move(credentials), ciphers);
+  auto node = Node::Start(std::move(config), std::move(credentials), parts.ciphers,
+                          std::move(parts.step_hook));
   if (!node.ok()) return Complain(node.status(), kInternal);
   std::string text = absl::StrCat("control=", (*node)->control_address(),
                                   "\ndata=", (*node)->data_address(), "\nruntime=", runtime, "\n");
@@ -159,7 +171,7 @@ int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials,
 
 }  // namespace
 
-int RunDaemon(int argc, char** argv, crypto::RecordCipherFactory& ciphers) {
+int RunDaemon(int argc, char** argv, DaemonParts parts) {
   absl::StatusOr<Flags> flags = ParseFlags(argc, argv);
   if (!flags.ok()) {
     int code = Complain(flags.status(), kUsage);
@@ -173,6 +185,7 @@ int RunDaemon(int argc, char** argv, crypto::RecordCipherFactory& ciphers) {
   }
   if (flags->verbose) ops::SetLogLevel(ops::Level::kDebug);
   if (absl::Status status = Harden(); !status.ok()) return Complain(status, kInternal);
+  RaiseDescriptorLimit();
   auto config = ops::ReadConfig(flags->config);
   if (!config.ok()) return Complain(config.status(), kUsage);
   auto credentials = LoadCredentials(*config, absl::Now());
@@ -181,7 +194,7 @@ int RunDaemon(int argc, char** argv, crypto::RecordCipherFactory& ciphers) {
     std::printf("%s: ok\n", flags->config.c_str());
     return kOk;
   }
-  return Serve(*flags, *std::move(config), *std::move(credentials), ciphers);
+  return Serve(*flags, *std::move(config), *std::move(credentials), std::move(parts));
 }
 
 }  // namespace caravan

@@ -6,5 +6,5 @@
 
 int main(int argc, char** argv) {
   std::unique_ptr<caravan::crypto::RecordCipherFactory> ciphers = caravan::crypto::SealedRecords();
-  return caravan::RunDaemon(argc, argv, *ciphers);
+  return caravan::RunDaemon(argc, argv, {.ciphers = *ciphers});
 }

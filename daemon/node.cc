@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "daemon/ops/log.h"
+#include "daemon/store/etcd_store.h"
 #include "daemon/version.h"
 
 namespace caravan {
@@ -37,9 +38,11 @@ Node::Node(v1::Config config, NodeCredentials credentials)
 Node::~Node() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(v1::Config config, NodeCredentials credentials,
-                                                  crypto::RecordCipherFactory& ciphers) {
+                                                  crypto::RecordCipherFactory& ciphers,
+                                                  engine::StepHook step_hook) {
   std::unique_ptr<Node> node(new Node(std::move(config), std::move(credentials)));
-  absl::Status status = node->StartNetwork(ciphers);
+  absl::Status status = node->MakeStore();
+  if (status.ok()) status = node->StartNetwork(ciphers, std::move(step_hook));
   if (status.ok()) status = node->StartLocal();
   if (!status.ok()) return status;
   return node;
@@ -108,6 +111,10 @@ transport::DataListener::Options Node::ListenerOptions() {
     auto secret = session->secret().Clone();
     return secret.ok() ? *std::move(secret) : crypto::SecretBytes();
   };
+  options.knows_epoch = [this](const crypto::SessionId& session, const crypto::EpochId& epoch) {
+    WaitUntilBuilt();
+    return communicators_ != nullptr && communicators_->ExpectsLane(session, epoch);
+  };
   options.on_connection = [this](transport::DataConnection connection) {
     WaitUntilBuilt();
     if (communicators_ != nullptr) communicators_->OnLane(std::move(connection));
@@ -115,8 +122,22 @@ transport::DataListener::Options Node::ListenerOptions() {
   return options;
 }
 
-absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers) {
-  auto engine = engine::Engine::Start({.ciphers = &ciphers});
+absl::Status Node::MakeStore() {
+  if (!config_.has_store()) return absl::OkStatus();
+  const v1::EtcdConfig& etcd = config_.store().etcd();
+  store::EtcdOptions options;
+  options.endpoints.assign(etcd.endpoints().begin(), etcd.endpoints().end());
+  options.prefix = etcd.prefix();
+  options.ca_file = etcd.ca_file();
+  options.lease = absl::Seconds(etcd.lease_seconds());
+  auto made = store::MakeEtcdStore(std::move(options));
+  if (!made.ok()) return made.status();
+  store_ = *std::move(made);
+  return absl::OkStatus();
+}
+
+absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook) {
+  auto engine = engine::Engine::Start({.ciphers = &ciphers, .step_hook = std::move(step_hook)});
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   auto sessions = session::SessionManager::Start(SessionOptions());
@@ -137,6 +158,7 @@ absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers) {
   options.policy_digest = credentials_.appraiser->PolicyDigest();
   options.max_communicators = config_.limits().max_communicators();
   options.engine = engine_.get();
+  options.store = store_.get();
   options.tools.sessions = sessions_.get();
   options.tools.peer = [this](const session::Session& session) { return bridge_->Client(session); };
   options.tools.dial = [socket = DataSocketOptions()](

@@ -21,27 +21,32 @@
 #include "daemon/service/refusals.h"
 #include "daemon/service/workload_service.h"
 #include "daemon/session/session.h"
+#include "daemon/store/store.h"
 #include "daemon/transport/data_connection.h"
 
 namespace caravan {
 
 class Node {
  public:
-  // Binds everything that the configuration names. `ciphers` outlives the node.
+  // Binds everything that the configuration names. `ciphers` outlives the node. `step_hook`: see
+  // engine.h; none but in tests.
   static absl::StatusOr<std::unique_ptr<Node>> Start(v1::Config config, NodeCredentials credentials,
-                                                     crypto::RecordCipherFactory& ciphers);
+                                                     crypto::RecordCipherFactory& ciphers,
+                                                     engine::StepHook step_hook = nullptr);
   ~Node();  // Stop()
 
   // What peers dial, with the ports that were picked.
   const std::string& control_address() const { return control_address_; }
   const std::string& data_address() const { return data_address_; }
+  session::SessionManager& sessions() { return *sessions_; }
   // Ends all communicators with a reason that the other ranks hear, closes all sockets and
   // sessions, wipes all keys. Idempotent.
   void Stop();
 
  private:
   Node(v1::Config config, NodeCredentials credentials);
-  absl::Status StartNetwork(crypto::RecordCipherFactory& ciphers);
+  absl::Status MakeStore();
+  absl::Status StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook);
   absl::Status StartLocal();
   std::string SocketPath(absl::string_view name) const;
   std::vector<uid_t> WorkloadUids() const;
@@ -63,6 +68,7 @@ class Node {
 
   service::Refusals refusals_;
   service::Applications applications_;
+  std::unique_ptr<store::Store> store_;  // null: the configuration names none
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<session::SessionManager> sessions_;
   std::unique_ptr<transport::DataListener> listener_;

@@ -7,5 +7,5 @@
 
 int main(int argc, char** argv) {
   const auto ciphers = caravan::bench::CopiedRecords();
-  return caravan::RunDaemon(argc, argv, *ciphers);
+  return caravan::RunDaemon(argc, argv, {.ciphers = *ciphers});
 }

@@ -29,9 +29,11 @@ int64_t NowNs() {
       .count();
 }
 
-// What an epoll event refers to: a lane (its address, even) or an eventfd (odd).
+// What an epoll event refers to: a lane (its address, even), the engine's own eventfd, or an
+// application's.
 uint64_t TagOf(const Lane* lane) { return reinterpret_cast<uint64_t>(lane); }
-uint64_t TagOf(int event_fd) { return static_cast<uint64_t>(event_fd) << 1 | 1; }
+constexpr uint64_t kPostTag = 1;
+constexpr uint64_t kWakeTag = 3;
 
 class EngineImpl final : public Engine {
  public:
@@ -139,8 +141,10 @@ absl::Status EngineImpl::Serve(std::unique_ptr<Group>& group) {
   epoll_event event{};
   bool added = true;
   if (group->wake_fd() >= 0) {
-    event.events = EPOLLIN;
-    event.data.u64 = TagOf(group->wake_fd());
+    // Edge-triggered and never read: an application shares the descriptor's flags, and could make a
+    // read block.
+    event.events = EPOLLIN | EPOLLET;
+    event.data.u64 = kWakeTag;
     added &= epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, group->wake_fd(), &event) == 0;
   }
   for (const std::unique_ptr<Lane>& lane : group->lanes()) {
@@ -220,11 +224,11 @@ void EngineImpl::Poll(int timeout_ms) {
   const int n = epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), timeout_ms);
   for (int i = 0; i < n; ++i) {
     const uint64_t tag = events[i].data.u64;
-    if ((tag & 1) != 0) {
+    if (tag == kPostTag) {
       uint64_t count;
-      (void)!read(static_cast<int>(tag >> 1), &count, sizeof(count));
-      continue;
+      (void)!read(post_fd_, &count, sizeof(count));
     }
+    if ((tag & 1) != 0) continue;
     Lane& lane = *reinterpret_cast<Lane*>(tag);
     const uint32_t what = events[i].events;
     if ((what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) lane.hung_up = true;
@@ -302,7 +306,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   const int post_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = TagOf(post_fd);
+  event.data.u64 = kPostTag;
   if (epoll_fd < 0 || post_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, post_fd, &event) != 0) {
     auto status = absl::ResourceExhaustedError(
         absl::StrCat("no descriptors for an engine: ", std::strerror(errno)));

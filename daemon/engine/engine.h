@@ -81,17 +81,20 @@ struct GroupStatus {
   absl::Status failure;       // OK while alive
 };
 
+// Called on the engine's thread before each seal and open: own rank, sequence, step. A test stops
+// or kills somebody there.
+using StepHook = std::function<void(uint16_t, uint64_t, const collective::Step&)>;
+
 // Thread-safe.
 class Engine {
  public:
   struct Options {
     crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine
     absl::Duration spin = absl::Microseconds(50);    // before sleeping
-#ifdef CARAVAN_TEST_HOOKS
-    // Called on the engine's thread before each seal and open: rank, sequence, step. Only
-    // :engine_with_hooks has it, which release builds do not link.
-    std::function<void(uint16_t, uint64_t, const collective::Step&)> step_hook;
-#endif
+    // Over the outstanding operations of a communicator, before another one is planned; a single
+    // operation may be larger. A step takes about 100 bytes.
+    uint64_t max_outstanding_steps = 1 << 22;
+    StepHook step_hook;  // tests alone set one
   };
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;

@@ -2,14 +2,19 @@
 //
 // What applications, peers and time can do to an engine: each fault has its reason, and other
 // communicators of the same engine go on.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <functional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "crypto/record.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/engine_testing.h"
 
@@ -233,6 +238,99 @@ TEST_F(EngineFaultTest, FailCompletesOutstandingAndLaterOperationsWithTheFirstRe
   EXPECT_EQ(comm->ring(0).Wait(Submit(*comm, 0, Op::kAllReduce)), reason);
   EXPECT_EQ(comm->ring(1).Wait(Submit(*comm, 1, Op::kSend)), reason);
   EXPECT_EQ(comm->Status(0).failure, reason);
+}
+
+TEST_F(EngineFaultTest, KeepsRunningWhenAnApplicationMakesItsWakeDescriptorBlock) {
+  auto one = Make();
+  CommunicatorOptionsForTest options;
+  options.epoch = 2;
+  CommunicatorForTest two(PointersForTest(engines_), options);
+  ExpectWorks(*one);
+  ExpectWorks(two);
+  for (CommunicatorForTest* comm : {one.get(), &two}) {
+    for (int rank = 0; rank < 2; ++rank) {
+      const int fd = comm->wake_fd(rank);
+      ASSERT_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK), 0);
+    }
+  }
+  for (int i = 0; i < 20; ++i) {
+    // Asleep, woken without a reason, then given work.
+    absl::SleepFor(absl::Milliseconds(2));
+    for (int k = 0; k < 3; ++k) eventfd_write(one->wake_fd(0), 1);
+    uint64_t taken;
+    (void)!read(one->wake_fd(0), &taken, sizeof(taken));
+    ExpectWorks(*one);
+    ExpectWorks(two);
+  }
+}
+
+TEST_F(EngineFaultTest, GivesAByteByByteSenderADeadline) {
+  CommunicatorOptionsForTest options;
+  options.deadline = absl::Milliseconds(200);
+  int slow[2] = {-1, -1};
+  options.connect = [&](int, int, int) {
+    const auto [a, ours] = ConnectedPairForTest(false, 0);
+    const auto [b, others] = ConnectedPairForTest(false, 0);
+    slow[0] = ours;
+    slow[1] = others;
+    return std::pair(a, b);
+  };
+  CommunicatorForTest comm(PointersForTest(engines_), options);
+  std::atomic<bool> stop{false};
+  std::thread sender([&] {
+    const uint8_t version = crypto::kRecordVersion;
+    while (!stop && send(slow[0], &version, 1, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+  });
+  Submit(comm, 0, Op::kAllReduce);
+  Await(comm, 0, "DEADLINE");
+  stop = true;
+  sender.join();
+  close(slow[0]);
+  close(slow[1]);
+}
+
+TEST(EngineBounds, HoldOperationsBackUntilThereIsRoomForTheirPlans) {
+  static crypto::RecordCipherFactory* const sealed = crypto::SealedRecords().release();
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (int i = 0; i < 2; ++i) {
+    Engine::Options options;
+    options.ciphers = sealed;
+    options.max_outstanding_steps = 40;
+    engines.push_back(*Engine::Start(std::move(options)));
+  }
+  CommunicatorForTest comm(PointersForTest(engines), {});
+  std::vector<uint64_t> ids[2];
+  for (int i = 0; i < 50; ++i) {
+    for (int rank = 0; rank < 2; ++rank) {
+      const BufferForTest buffer = comm.Allocate(rank, (kCount + i) * 4);
+      ids[rank].push_back(comm.ring(rank).Submit(
+          EntryForTest(Op::kAllReduce, kCount + i, DataType::kFloat32, buffer, buffer)));
+    }
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    for (uint64_t id : ids[rank]) EXPECT_TRUE(comm.ring(rank).Wait(id).ok());
+  }
+}
+
+TEST(EngineBounds, FailWhatIsHeldBack) {
+  static crypto::RecordCipherFactory* const sealed = crypto::SealedRecords().release();
+  Engine::Options options;
+  options.ciphers = sealed;
+  options.max_outstanding_steps = 1;
+  auto engine = *Engine::Start(std::move(options));
+  auto others = StartEnginesForTest(1);
+  CommunicatorForTest comm({engine.get(), others[0].get()}, {});
+  const BufferForTest buffer = comm.Allocate(0, kCount * 4);
+  std::vector<uint64_t> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(comm.ring(0).Submit(
+        EntryForTest(Op::kAllReduce, kCount, DataType::kFloat32, buffer, buffer)));
+  }
+  absl::SleepFor(absl::Milliseconds(20));
+  comm.FailAll(absl::AbortedError("enough"));
+  for (uint64_t id : ids) EXPECT_TRUE(absl::IsAborted(comm.ring(0).Wait(id)));
 }
 
 TEST_F(EngineFaultTest, StopFailsWhatIsOutstanding) {

@@ -72,6 +72,7 @@ class CommunicatorForTest {
   int size() const { return static_cast<int>(engines_.size()); }
   const crypto::EpochId& epoch() const { return epoch_; }
   BufferForTest Allocate(int rank, uint64_t bytes);
+  int wake_fd(int rank) const { return members_[rank]->wake_fd; }
   RingClientForTest& ring(int rank) { return *members_[rank]->client; }
   // The first fault of `rank`, once there is one.
   std::optional<Fault> WaitFault(int rank, absl::Duration timeout = absl::Seconds(30));

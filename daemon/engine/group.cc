@@ -17,7 +17,17 @@ namespace {
 
 constexpr size_t kDescribed = 2 * v1::kRingCapacity;
 constexpr int kLocalStepsATurn = 4;
+// Planning takes time that other communicators wait for.
+constexpr int kSubmissionsATurn = 16;
 constexpr size_t kSpareOperations = 16;  // kept for their memory
+
+// About how many steps a plan has: each chunk of the whole vector is sealed, opened and copied.
+uint64_t ExpectedSteps(const collective::OperationSpec& spec, uint64_t ranks) {
+  const bool by_rank = spec.op == collective::Operation::kAllGather ||
+                       spec.op == collective::Operation::kReduceScatter;
+  const uint64_t whole = spec.bytes() * (by_rank ? ranks : 1);
+  return 4 * ((whole >> spec.chunk_log2) + ranks);
+}
 
 absl::Status CheckConfig(const GroupConfig& config) {
   auto invalid = [&](absl::string_view what) {
@@ -143,9 +153,25 @@ bool Group::StartOperation(Submission submission) {
   return true;
 }
 
+bool Group::HasRoomFor(const collective::OperationSpec& spec) const {
+  if (state_.window.empty()) return true;
+  uint64_t steps = ExpectedSteps(spec, state_.config.size);
+  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
+    steps += state_.window.Get(id)->plan().steps.size();
+  }
+  return steps <= options_.max_outstanding_steps;
+}
+
 bool Group::TakeSubmissions() {
   bool moved = false;
-  while (!state_.faulted()) {
+  if (held_.has_value()) {
+    if (!HasRoomFor(held_->spec)) return false;
+    Submission submission = *std::move(held_);
+    held_.reset();
+    StartOperation(std::move(submission));
+    moved = true;
+  }
+  for (int i = 0; i < kSubmissionsATurn && !state_.faulted(); ++i) {
     v1::SubmitEntry entry;
     auto taken = ring_.Take(&entry);
     if (taken.ok() && !*taken) break;
@@ -155,6 +181,10 @@ bool Group::TakeSubmissions() {
       const IntakeRules rules{state_.config.rank, state_.config.size, state_.config.chunk_log2,
                               &state_.config.selector, state_.config.buffers.get()};
       auto submission = CheckEntry(entry, rules);
+      if (submission.ok() && !HasRoomFor(submission->spec)) {
+        held_ = *std::move(submission);
+        break;
+      }
       if (submission.ok()) {
         StartOperation(std::move(*submission));
         continue;
@@ -276,7 +306,7 @@ bool Group::Turn(int64_t now_ns) {
 
 bool Group::HasSubmissions() const {
   if (!failure_.ok()) return ring_.CanSkip();
-  return !state_.faulted() && ring_.HasWork();
+  return !state_.faulted() && !held_.has_value() && ring_.HasWork();
 }
 
 bool Group::WorkAhead() {
@@ -346,6 +376,7 @@ void Group::Fail(const absl::Status& reason) {
   failure_ = reason.ok() ? absl::CancelledError("the communicator was ended") : reason;
   state_.lanes.clear();
   ring_.MarkFailed(failure_);
+  held_.reset();
   while (!state_.window.empty()) state_.window.Pop()->Finish();
   CompleteAllFailed();
   ahead_.reset();

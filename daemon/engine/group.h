@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ class Group {
  private:
   Group(GroupConfig config, const Engine::Options& options, Ring ring);
   bool TakeSubmissions();
+  // Whether its plan fits beside those that are outstanding.
+  bool HasRoomFor(const collective::OperationSpec& spec) const;
   bool StartOperation(Submission submission);
   std::unique_ptr<Operation> MakeOperation(std::shared_ptr<const Program> program,
                                            uint64_t sequence);
@@ -61,6 +64,7 @@ class Group {
 
   const Engine::Options options_;
   GroupState state_;
+  std::optional<Submission> held_;  // taken from the ring, waits for room
   Ring ring_;
   Sender sender_;
   Receiver receiver_;

@@ -20,7 +20,8 @@ GroupState::GroupState(GroupConfig group_config, const Engine::Options& options)
       pool((size_t{1} << config.chunk_log2) + crypto::kRecordOverhead),
       shared_budget(kSharedBuffers),
       forward_budget(0),
-      scratch(AllocateAligned(size_t{1} << config.chunk_log2)) {
+      scratch(AllocateAligned(size_t{1} << config.chunk_log2)),
+      step_hook(options.step_hook) {
   keys.factory = options.ciphers;
   keys.epoch = config.epoch;
   keys.suite = config.suite;
@@ -30,9 +31,6 @@ GroupState::GroupState(GroupConfig group_config, const Engine::Options& options)
   keys.peers.resize(config.size);
   next_send.assign(config.size, 0);
   next_receive.assign(config.size, 0);
-#ifdef CARAVAN_TEST_HOOKS
-  step_hook = options.step_hook;
-#endif
   for (Peer& peer : config.peers) {
     keys.peers[peer.rank] = {std::move(peer.pair_parent_out), std::move(peer.pair_parent_in),
                              std::move(peer.sender_parent)};

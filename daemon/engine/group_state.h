@@ -40,16 +40,6 @@ class OperationWindow {
   uint64_t end_ = 0;
 };
 
-// Called before each seal and open where the build has hooks (see Engine::Options).
-#ifdef CARAVAN_TEST_HOOKS
-#define CARAVAN_STEP_HOOK(state, operation, step)                                                 \
-  if ((state).step_hook) {                                                                        \
-    (state).step_hook((state).config.rank, (operation).sequence, (operation).plan().steps[step]); \
-  }
-#else
-#define CARAVAN_STEP_HOOK(state, operation, step)
-#endif
-
 struct GroupState {
   GroupState(GroupConfig group_config, const Engine::Options& options);
   ~GroupState();
@@ -62,6 +52,10 @@ struct GroupState {
   bool faulted() const { return fault.has_value(); }
   bool IsOldest(const Operation& operation) const {
     return operation.submission.id == window.begin();
+  }
+  // Before each seal and open.
+  void BeforeStep(const Operation& operation, uint32_t step) const {
+    if (step_hook) step_hook(config.rank, operation.sequence, operation.plan().steps[step]);
   }
   // A record of `segment` is wholly in the socket.
   void Sent(const Lane& lane, const Segment& segment);
@@ -86,9 +80,7 @@ struct GroupState {
   uint64_t operations = 0;
   uint64_t tag_failures = 0;
   std::optional<Fault> fault;
-#ifdef CARAVAN_TEST_HOOKS
-  std::function<void(uint16_t, uint64_t, const collective::Step&)> step_hook;
-#endif
+  const StepHook step_hook;
 };
 
 }  // namespace caravan::engine

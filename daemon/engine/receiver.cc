@@ -159,7 +159,7 @@ bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
 bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
   Operation& operation = *lane.head.operation;
   const uint32_t index = lane.head.step;
-  CARAVAN_STEP_HOOK(state_, operation, index);
+  state_.BeforeStep(operation, index);
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
   operation.counted.received += step.bytes;
@@ -210,8 +210,8 @@ bool Receiver::Turn(Lane& lane) {
     lane.parked_at = 0;
     moved = Parse(lane);
   }
+  // Only whole records are progress: a peer that sends byte by byte still has a deadline.
   if (lane.parked_at == 0 && lane.readable && !state_.faulted() && lane.Receive() == Io::kMoved) {
-    if (Operation* operation = Receiving(lane)) operation->progress_ns = state_.now_ns;
     Parse(lane);
     moved = true;
   }

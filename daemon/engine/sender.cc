@@ -28,7 +28,7 @@ bool Sender::MayTake(const Operation& operation, uint32_t step) const {
 }
 
 bool Sender::Seal(Operation& operation, uint32_t index, absl::Span<uint8_t> record) {
-  CARAVAN_STEP_HOOK(state_, operation, index);
+  state_.BeforeStep(operation, index);
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
   auto fail = [&](const absl::Status& why, absl::string_view word) {

@@ -12,14 +12,22 @@
 
 namespace caravan::engine {
 
+namespace {
+
+uint64_t WholePages(uint64_t size) {
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(const char* name,
                                                                    uint64_t size) {
-  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (size == 0 || size > UINT64_MAX / 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("shared memory \"", name, "\" of ", size, " bytes: expected 1 to 2^63"));
   }
-  const uint64_t mapped = (size + page - 1) / page * page;
+  const uint64_t mapped = WholePages(size);
   auto exhausted = [&](absl::string_view call) {
     return absl::ResourceExhaustedError(absl::StrCat("shared memory \"", name, "\" of ", size,
                                                      " bytes: ", call, ": ", std::strerror(errno)));
@@ -53,7 +61,11 @@ SharedMemory::~SharedMemory() {
 
 absl::StatusOr<uint32_t> BufferTable::Allocate(uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (size > max_bytes_ - bytes_) {
+  if (buffers_.size() >= kMaxBuffers) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this application has ", kMaxBuffers, " buffers, the most that it may have"));
+  }
+  if (size > max_bytes_ || WholePages(size) > max_bytes_ - bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "a buffer of ", size, " bytes exceeds this application's share: ", max_bytes_ - bytes_,
         " of ", max_bytes_, " bytes are left"));
@@ -62,8 +74,8 @@ absl::StatusOr<uint32_t> BufferTable::Allocate(uint64_t size) {
   if (!memory.ok()) return memory.status();
   while (next_ == 0 || buffers_.count(next_) != 0) ++next_;
   const uint32_t id = next_++;
+  bytes_ += (*memory)->mapped();
   buffers_.emplace(id, std::move(*memory));
-  bytes_ += size;
   return id;
 }
 
@@ -73,7 +85,7 @@ absl::Status BufferTable::Free(uint32_t id) {
   auto it = buffers_.find(id);
   if (it == buffers_.end()) return absl::NotFoundError(absl::StrCat("no buffer ", id));
   memory = std::move(it->second);
-  bytes_ -= memory->size();
+  bytes_ -= memory->mapped();
   buffers_.erase(it);
   return absl::OkStatus();
 }

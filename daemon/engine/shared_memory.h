@@ -25,7 +25,8 @@ class SharedMemory {
 
   int fd() const { return fd_; }
   uint8_t* data() const { return data_; }
-  uint64_t size() const { return size_; }  // as asked for
+  uint64_t size() const { return size_; }      // as asked for
+  uint64_t mapped() const { return mapped_; }  // whole pages
 
  private:
   SharedMemory(int fd, uint8_t* data, uint64_t size, uint64_t mapped)
@@ -36,11 +37,15 @@ class SharedMemory {
   uint64_t mapped_;
 };
 
+// Each buffer costs a descriptor.
+inline constexpr size_t kMaxBuffers = 4096;
+
 // One application's buffers by id (ids start at 1; 0 means "no buffer"). Thread-safe.
 class BufferTable {
  public:
   explicit BufferTable(uint64_t max_bytes) : max_bytes_(max_bytes) {}
-  // ResourceExhausted when the application's share is used up: says how much is left.
+  // Counts whole pages. ResourceExhausted when the application's share is used up, saying how much
+  // is left, or with kMaxBuffers.
   absl::StatusOr<uint32_t> Allocate(uint64_t size);
   absl::Status Free(uint32_t id);                         // NotFound
   std::shared_ptr<SharedMemory> Find(uint32_t id) const;  // null if none

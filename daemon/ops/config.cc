@@ -8,12 +8,15 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/ops/file.h"
 
 namespace caravan::ops {
 namespace {
+
+constexpr size_t kMaxStorePrefix = 512;
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -179,6 +182,32 @@ void CheckAttester(const v1::Config& config, Checker* check) {
   }
 }
 
+void CheckStore(const v1::Config& config, Checker* check) {
+  if (!config.has_store()) return;
+  const v1::StoreConfig& store = config.store();
+  const v1::EtcdConfig& etcd = store.etcd();
+  const std::vector<const FieldDescriptor*> nested = {Field(config, "store"), Field(store, "etcd")};
+  if (!store.has_etcd()) {
+    return check->Fail(store, "etcd", "is required: the only store there is",
+                       {Field(config, "store")});
+  }
+  if (etcd.endpoints().empty()) {
+    check->Fail(etcd, "endpoints", "is required, as in http://10.0.0.1:2379", nested);
+  }
+  for (const std::string& endpoint : etcd.endpoints()) {
+    if (absl::StartsWith(endpoint, "http://") || absl::StartsWith(endpoint, "https://")) continue;
+    check->Fail(etcd, "endpoints",
+                absl::StrCat("\"", endpoint, "\" does not begin with http:// or https://"), nested);
+  }
+  if (etcd.prefix().size() > kMaxStorePrefix) {
+    check->Fail(etcd, "prefix", absl::StrCat("is longer than ", kMaxStorePrefix, " bytes"), nested);
+  }
+  if (etcd.lease_seconds() < 2 || etcd.lease_seconds() > 3600) {
+    check->Fail(etcd, "lease_seconds",
+                absl::StrCat(etcd.lease_seconds(), " is not between 2 and 3600"), nested);
+  }
+}
+
 void Check(const v1::Config& config, Checker* check) {
   CheckNodeName(config, check);
   CheckAddress(config, "control_address", config.control_address(), "advertised_control_address",
@@ -193,6 +222,7 @@ void Check(const v1::Config& config, Checker* check) {
   }
   CheckAttester(config, check);
   if (config.policy_file().empty()) check->Fail(config, "policy_file", "is required");
+  CheckStore(config, check);
   CheckLimits(config, check);
 }
 
@@ -208,6 +238,12 @@ void ApplyDefaults(const std::string& file, v1::Config* config) {
   if (config->attester().has_insecure_software()) {
     v1::InsecureSoftwareConfig* insecure = config->mutable_attester()->mutable_insecure_software();
     insecure->set_root_directory(Resolve(file, insecure->root_directory()));
+  }
+  if (config->store().has_etcd()) {
+    v1::EtcdConfig* etcd = config->mutable_store()->mutable_etcd();
+    if (etcd->prefix().empty()) etcd->set_prefix("caravan/");
+    if (etcd->lease_seconds() == 0) etcd->set_lease_seconds(10);
+    etcd->set_ca_file(Resolve(file, etcd->ca_file()));
   }
   v1::LimitsConfig* limits = config->mutable_limits();
   if (limits->handshake_timeout_ms() == 0) limits->set_handshake_timeout_ms(10'000);

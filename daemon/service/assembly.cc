@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "daemon/service/epoch.h"
 #include "daemon/service/worker_pool.h"
+#include "daemon/session/reasons.h"
 
 namespace caravan::service {
 namespace {
@@ -109,9 +110,21 @@ absl::Status AssemblePair(Membership& membership, const AssemblyTools& tools, ui
   auto doing = [&](absl::string_view what) {
     return absl::StrCat(membership.Name(membership.rank()), " ", what, " ", membership.Name(peer));
   };
-  auto session = PairSession(membership, tools, peer, deadline);
-  if (!session.ok()) return At(doing("could not reach an attested session with"), session.status());
-  absl::Status status = Confirm(membership, tools, *session, peer, deadline);
+  absl::StatusOr<std::shared_ptr<session::Session>> session;
+  absl::Status status;
+  while (true) {
+    session = PairSession(membership, tools, peer, deadline);
+    if (!session.ok()) {
+      return At(doing("could not reach an attested session with"), session.status());
+    }
+    status = Confirm(membership, tools, *session, peer, deadline);
+    // The peer knows of a newer session a moment before this node does.
+    if (session::ReasonOf(status) != session::kReplaced || absl::Now() + kRetry >= deadline ||
+        !membership.cancellation().status().ok()) {
+      break;
+    }
+    absl::SleepFor(kRetry);
+  }
   if (!status.ok()) return At(doing("could not confirm the epoch with"), status);
   status = DialLanes(membership, tools, **session, peer, deadline);
   if (!status.ok()) return At(doing("could not open lanes to"), status);

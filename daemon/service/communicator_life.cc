@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "daemon/ops/log.h"
 #include "daemon/service/communicator_manager.h"
+#include "daemon/session/reasons.h"
 
 namespace caravan::service {
 namespace {
@@ -17,6 +18,13 @@ constexpr size_t kStopWidth = 16;
 // How long a peer's call may keep a thread.
 constexpr absl::Duration kLongestJoin = absl::Hours(1);
 constexpr absl::Duration kLongestConfirm = absl::Minutes(1);
+
+// A replaced session names no new epoch.
+absl::Status RefuseReplaced(absl::string_view doing) {
+  return session::Refusal(
+      absl::StatusCode::kAborted, session::kReplaced,
+      absl::StrCat("the session is being replaced: ", doing, " over the newer one"));
+}
 
 }  // namespace
 
@@ -137,6 +145,12 @@ void CommunicatorManager::OnSessionClosed(const session::Session& session) {
   }
 }
 
+bool CommunicatorManager::ExpectsLane(const crypto::SessionId& session,
+                                      const crypto::EpochId& epoch) const {
+  std::shared_ptr<Membership> membership = epochs_.Find(epoch);
+  return membership != nullptr && membership->ExpectsLane(session);
+}
+
 void CommunicatorManager::OnLane(transport::DataConnection lane) {
   std::shared_ptr<Membership> membership = epochs_.Find(lane.epoch);
   absl::Status status = membership == nullptr ? absl::NotFoundError("its epoch is not known")
@@ -168,6 +182,7 @@ absl::Status CommunicatorManager::Join(const Caller& caller, const v1::JoinReque
     return absl::InvalidArgumentError(
         "rank: 0 is of the node at root_address; this node's rank is another one");
   }
+  if (caller.session->draining()) return RefuseReplaced("join");
   absl::Duration timeout = std::min(
       absl::Milliseconds(static_cast<int64_t>(std::min<uint64_t>(request.timeout_ms(), 1u << 30))),
       kLongestJoin);
@@ -196,6 +211,8 @@ absl::Status CommunicatorManager::Confirm(const Caller& caller, const v1::Confir
                                                    ": the lower rank calls"));
   }
   uint16_t source = static_cast<uint16_t>(request.source());
+  // The root's pairs keep to the session over which the member joined, whatever has come since.
+  if (source != 0 && caller.session->draining()) return RefuseReplaced("confirm");
   auto mac = membership->OwnMac(source);
   if (!mac.ok()) return mac.status();
   absl::Status status = membership->ConfirmPair(caller.session, source, request.mac());

@@ -12,12 +12,14 @@
 #include "absl/time/clock.h"
 #include "collective/selector.h"
 #include "daemon/ops/log.h"
+#include "daemon/session/reasons.h"
 #include "proto/caravan/v1/shared_ring.h"
 
 namespace caravan::service {
 namespace {
 
 constexpr int kWorkers = 8;
+constexpr absl::Duration kReplaceWait = absl::Milliseconds(50);
 
 // The suites that this node can seal and open, best first.
 std::vector<uint32_t> OfferedSuites() {
@@ -47,6 +49,7 @@ absl::StatusOr<std::shared_ptr<engine::SharedMemory>> MakeRing(uint32_t rank, ui
 CommunicatorManager::CommunicatorManager(Options options)
     : options_(std::move(options)),
       selector_table_(collective::Canonical(collective::DefaultSelectorTable())),
+      finder_(options_.store),
       rendezvous_(options_.max_communicators),
       workers_(kWorkers),
       arbiter_(
@@ -93,9 +96,32 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
   return communicator;
 }
 
+absl::StatusOr<Lineage> CommunicatorManager::Trace(const Application& application,
+                                                   CreateOptions* options) const {
+  auto parent = Find(application, options->parent);
+  if (!parent.ok()) return parent.status();
+  if (!options->name.empty() || !options->root_address.empty()) {
+    return absl::InvalidArgumentError("name, root_address: are the parent's to give");
+  }
+  const Membership& membership = *(*parent)->membership;
+  auto lineage =
+      TraceLineage(membership.roster(), membership.rank(), options->members, options->rank);
+  if (!lineage.ok()) return lineage.status();
+  options->name = lineage->name;
+  options->root_address = lineage->root_address;
+  options->size = static_cast<uint32_t>(options->members.size());
+  return lineage;
+}
+
 absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
-    const std::shared_ptr<Application>& application, const CreateOptions& options) {
+    const std::shared_ptr<Application>& application, CreateOptions options) {
   const absl::Time deadline = absl::Now() + options.timeout;
+  std::optional<Lineage> lineage;
+  if (options.parent != 0) {
+    auto traced = Trace(*application, &options);
+    if (!traced.ok()) return traced.status();
+    lineage = *std::move(traced);
+  }
   absl::StatusOr<crypto::SecretBytes> contribution = crypto::SecretBytes::Random(kContributionSize);
   if (!contribution.ok()) return contribution.status();
   v1::JoinRequest request;
@@ -116,17 +142,10 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   request.set_node(options_.node);
   request.set_policy_digest(ToBytes(options_.policy_digest));
   if (absl::Status status = CheckJoin(request); !status.ok()) return status;
-  if (options.rank != 0 && options.root_address == options_.control_address) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("root_address: ", options.root_address, " is this node itself, but rank ",
-                     options.rank, " is not the root: a communicator takes one rank of a node"));
-  }
-
   auto communicator = Reserve(application, options);
   if (!communicator.ok()) return communicator.status();
-  absl::StatusOr<Joined> joined = options.rank == 0
-                                      ? JoinAtRoot(**communicator, request, options, deadline)
-                                      : JoinRemote(**communicator, request, options, deadline);
+  (*communicator)->lineage = std::move(lineage);
+  absl::StatusOr<Joined> joined = JoinAnywhere(**communicator, request, options, deadline);
   absl::Status status = joined.status();
   Created created{(*communicator)->handle, ""};
   if (joined.ok()) {
@@ -140,15 +159,42 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   return created;
 }
 
-absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
+absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAnywhere(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
     absl::Time deadline) {
+  // Rank 0 of applications that all name its address needs no store.
+  const bool by_store =
+      options.root_address.empty() && (options.rank != 0 || options_.store != nullptr);
+  std::unique_ptr<store::Claim> entry;
+  if (by_store) {
+    auto entered = finder_.Enter(options.name, options.rank, options_.control_address, deadline,
+                                 communicator.cancellation);
+    if (!entered.ok()) return entered.status();
+    entry = *std::move(entered);
+  }
+  if (options.rank == 0) {
+    auto joined = JoinAtRoot(communicator, request, deadline);
+    if (!by_store || !absl::IsDeadlineExceeded(joined.status())) return joined;
+    return absl::DeadlineExceededError(
+        absl::StrCat(joined.status().message(), "; ", finder_.DescribeMembers(options.name)));
+  }
+  if (!by_store) {
+    return JoinRemote(communicator, request, options, options.root_address, deadline);
+  }
+  return finder_.JoinRoot(
+      options.name, deadline, communicator.cancellation, [&](const std::string& root_address) {
+        return JoinRemote(communicator, request, options, root_address, deadline);
+      });
+}
+
+absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
+    Communicator& communicator, const v1::JoinRequest& request, absl::Time deadline) {
   Joiner self{request, options_.tools.sessions->local_spki(), crypto::SessionId{}};
   auto gathered = rendezvous_.Join(std::move(self), deadline,
                                    [&] { return !communicator.cancellation.status().ok(); });
   if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
   if (!gathered.ok()) return gathered.status();
-  Joined joined{(*gathered)->roster, (*gathered)->epoch, {}};
+  Joined joined{(*gathered)->roster, (*gathered)->epoch, {}, nullptr};
   auto secret = (*gathered)->secret.Clone();
   if (!secret.ok()) return secret.status();
   joined.secret = *std::move(secret);
@@ -157,24 +203,36 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
 
 absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
-    absl::Time deadline) {
+    const std::string& root_address, absl::Time deadline) {
+  if (root_address == options_.control_address) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("root_address: ", root_address, " is this node itself, but rank ",
+                     options.rank, " is not the root: a communicator takes one rank of a node"));
+  }
   auto at_root = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(communicator.who,
-                                                    " could not reach the root "
-                                                    "at ",
-                                                    options.root_address, ": ", status.message()));
+    return absl::Status(
+        status.code(), absl::StrCat(communicator.who, " could not reach the root at ", root_address,
+                                    ": ", status.message()));
   };
-  auto session = options_.tools.sessions->Connect(options.root_address, deadline);
-  if (!session.ok()) return at_root(session.status());
-  std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
-  if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));
-
-  v1::JoinRequest timed = request;
-  absl::Duration left = std::max(deadline - absl::Now(), absl::Milliseconds(1));
-  timed.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(left)));
+  absl::StatusOr<std::shared_ptr<session::Session>> session;
   v1::JoinReply reply;
-  absl::Status status = root->Join(timed, &reply, deadline, &communicator.cancellation);
-  if (!status.ok()) return status;
+  while (true) {
+    session = options_.tools.sessions->Connect(root_address, deadline);
+    if (!session.ok()) return at_root(session.status());
+    std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
+    if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));
+
+    v1::JoinRequest timed = request;
+    absl::Duration left = std::max(deadline - absl::Now(), absl::Milliseconds(1));
+    timed.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(left)));
+    absl::Status status = root->Join(timed, &reply, deadline, &communicator.cancellation);
+    if (status.ok()) break;
+    // The root knows of a newer session a moment before this node does.
+    if (session::ReasonOf(status) != session::kReplaced || absl::Now() + kReplaceWait >= deadline) {
+      return status;
+    }
+    absl::SleepFor(kReplaceWait);
+  }
 
   OwnPart own;
   own.communicator = options.name;
@@ -189,9 +247,9 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   own.lanes = options.lanes;
   own.selector_table = selector_table_;
   own.suite = options.suite;
-  status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
+  absl::Status status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
   if (!status.ok()) return status;
-  Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}};
+  Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}, *session};
   auto secret = UnwrapEpochSecret(reply.wrapped_secret(), (*session)->secret(), joined.epoch,
                                   static_cast<uint16_t>(options.rank));
   if (!secret.ok()) return secret.status();
@@ -212,6 +270,9 @@ absl::Status CommunicatorManager::Establish(Communicator& communicator,
   if (absl::Status status = epochs_.Add(membership); !status.ok()) return status;
   // An application that ended before its epoch was known has not been reported to the others.
   AssemblyFault fault{communicator.cancellation.status(), membership->rank()};
+  if (fault.status.ok() && communicator.lineage.has_value()) {
+    fault.status = CheckLineage(*communicator.lineage, membership->roster());
+  }
   if (fault.status.ok()) fault = Assemble(*membership, options_.tools, deadline);
   if (fault.status.ok()) {
     fault = {StartGroup(communicator, *membership, options), membership->rank()};
@@ -244,14 +305,19 @@ absl::Status CommunicatorManager::StartGroup(Communicator& communicator, Members
   }
   // An end that was decided before the engine knew the group has not reached it.
   if (auto decided = membership.decided()) return ToStatus(*decided);
+  {
+    // End() reads `ring` under the same lock: it either sees a communicator that stands, or this
+    // sees its reason.
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
+    communicator.ring = *std::move(ring);
+  }
   ops::Log(ops::Level::kInfo, "communicator stands",
            {{"name", options.name},
             {"rank", options.rank},
             {"size", options.size},
             {"epoch", ShortHex(membership.epoch())},
             {"suite", SuiteText(membership.roster().suite())}});
-  std::lock_guard<std::mutex> lock(mutex_);
-  communicator.ring = *std::move(ring);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,20 +22,26 @@
 #include "daemon/service/epoch.h"
 #include "daemon/service/epoch_table.h"
 #include "daemon/service/failure.h"
+#include "daemon/service/lineage.h"
 #include "daemon/service/peer.h"
 #include "daemon/service/rendezvous.h"
+#include "daemon/service/root_finder.h"
 #include "daemon/service/worker_pool.h"
 
 namespace caravan::service {
 
 struct CreateOptions {
   std::string name;
-  std::string root_address;  // rank 0 needs none
+  std::string root_address;  // empty: the store knows it; rank 0 needs none without a store
   uint32_t rank = 0;
   uint32_t size = 1;
   uint32_t chunk_log2 = 17;
   uint32_t lanes = 1;
   std::string suite;  // empty: the root chooses
+  // Not 0: the members are these ranks of that communicator of the application, which may have
+  // failed; it gives name and root_address.
+  uint64_t parent = 0;
+  std::vector<uint32_t> members;
   absl::Duration deadline = absl::Seconds(30);
   absl::Duration timeout = absl::Seconds(60);
 };
@@ -50,6 +57,7 @@ class CommunicatorManager : public PeerHandler {
     uint32_t max_communicators = 256;
     AssemblyTools tools;               // its session manager outlives this object
     engine::Engine* engine = nullptr;  // likewise
+    store::Store* store = nullptr;     // likewise; null: none
     absl::Duration arbitration_try = absl::Seconds(1);
   };
   explicit CommunicatorManager(Options options);
@@ -60,9 +68,10 @@ class CommunicatorManager : public PeerHandler {
     std::string suite;
   };
   // Blocks until the communicator stands, or fails: within options.timeout and the arbitration of
-  // the reason after it. InvalidArgument names the field, or both sides of a contradiction.
+  // the reason after it. InvalidArgument names the field, or both sides of a contradiction;
+  // NotFound: no such parent; PermissionDenied: a member is not the node that it was in the parent.
   absl::StatusOr<Created> Create(const std::shared_ptr<Application>& application,
-                                 const CreateOptions& options);
+                                 CreateOptions options);
   // NotFound: no such handle of this application.
   absl::Status Destroy(const Application& application, uint64_t handle);
   absl::Status Abort(const Application& application, uint64_t handle, const std::string& reason);
@@ -73,6 +82,8 @@ class CommunicatorManager : public PeerHandler {
   void EndApplication(const Application& application);
   // Epochs with the session's peer end, unless another session with it is open. Never blocks.
   void OnSessionClosed(const session::Session& session);
+  // For the data listener, which turns all else away: see Membership::ExpectsLane.
+  bool ExpectsLane(const crypto::SessionId& session, const crypto::EpochId& epoch) const;
   // A lane from the data listener.
   void OnLane(transport::DataConnection lane);
   // Ends all communicators, on all ranks as far as they answer. Idempotent.
@@ -94,6 +105,7 @@ class CommunicatorManager : public PeerHandler {
     std::shared_ptr<Application> application;
     std::string who;            // "rank 1 (node-b)"
     Cancellation cancellation;  // set when the application ends
+    std::optional<Lineage> lineage;
     // Guarded by the manager's mutex.
     std::shared_ptr<Membership> membership;
     std::shared_ptr<engine::SharedMemory> ring;  // once it stands
@@ -102,13 +114,20 @@ class CommunicatorManager : public PeerHandler {
     v1::Roster roster;
     crypto::EpochId epoch{};
     crypto::SecretBytes secret;
+    std::shared_ptr<session::Session> session;  // the roster names it: held until the group stands
   };
+  // Completes `options` from their parent.
+  absl::StatusOr<Lineage> Trace(const Application& application, CreateOptions* options) const;
   absl::StatusOr<std::shared_ptr<Communicator>> Reserve(
       const std::shared_ptr<Application>& application, const CreateOptions& options);
   absl::StatusOr<Joined> JoinAtRoot(Communicator& communicator, const v1::JoinRequest& request,
-                                    const CreateOptions& options, absl::Time deadline);
+                                    absl::Time deadline);
   absl::StatusOr<Joined> JoinRemote(Communicator& communicator, const v1::JoinRequest& request,
-                                    const CreateOptions& options, absl::Time deadline);
+                                    const CreateOptions& options, const std::string& root_address,
+                                    absl::Time deadline);
+  // By whichever of the two it takes.
+  absl::StatusOr<Joined> JoinAnywhere(Communicator& communicator, const v1::JoinRequest& request,
+                                      const CreateOptions& options, absl::Time deadline);
   absl::Status Establish(Communicator& communicator, const CreateOptions& options, Joined joined,
                          absl::Time deadline);
   absl::Status StartGroup(Communicator& communicator, Membership& membership,
@@ -122,6 +141,7 @@ class CommunicatorManager : public PeerHandler {
 
   const Options options_;
   const std::string selector_table_;
+  const RootFinder finder_;
   Rendezvous rendezvous_;
   EpochTable epochs_;
   WorkerPool workers_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/service/fake_cluster.h"
+#include "daemon/session/reasons.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/caravan/v1/shared_ring.h"
@@ -201,6 +202,17 @@ TEST(Communicators, ExplainAMismatchFromBothSides) {
   }
 }
 
+TEST(Communicators, CutAPeersAccountBetweenCharacters) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  cluster[0].engine->description = std::string(255, 'a') + "× and so on";
+  engine::Fault fault = MakeFault(1, 0, absl::StatusCode::kInvalidArgument, "mismatch");
+  fault.mismatch = true;
+  cluster[1].engine->group()->on_fault(fault);
+  EXPECT_THAT(Text(cluster[0].engine->Failure()),
+              HasSubstr("rank 0 called " + std::string(255, 'a') + "…, rank 1 called barrier()"));
+}
+
 TEST(Communicators, EndWhenReattestationFails) {
   FakeCluster cluster(3);
   StandUp(cluster, 3);
@@ -226,6 +238,38 @@ TEST(Communicators, OutliveASessionThatHasASuccessor) {
   session->Close(absl::UnavailableError("replaced"));
   cluster[0].manager->OnSessionClosed(*session);
   EXPECT_TRUE(cluster[0].engine->Failure(absl::Milliseconds(200)).ok());
+}
+
+// Of two ends one learns first that a session has been replaced.
+TEST(Communicators, StandOverTheNewerSessionWhereOneIsReplaced) {
+  FakeCluster cluster(3);
+  cluster.Link(cluster[1], cluster[0]);
+  cluster.Link(cluster[1], cluster[2]);
+  const auto to_root = cluster[1].sessions->With(cluster[0]);
+  const auto to_third = cluster[1].sessions->With(cluster[2]);
+  cluster[0].sessions->With(cluster[1])->drains = true;
+  cluster[2].sessions->With(cluster[1])->drains = true;
+  auto later = std::async(std::launch::async, [&] {
+    absl::SleepFor(absl::Milliseconds(200));
+    to_root->drains = to_third->drains = true;
+  });
+  StandUp(cluster, 3);
+  EXPECT_NE(cluster[1].sessions->With(cluster[0])->id(), to_root->id());
+  EXPECT_NE(cluster[1].sessions->With(cluster[2])->id(), to_third->id());
+}
+
+// A session that was replaced closes once nobody holds it.
+TEST(Communicators, LetTheirSessionsGoOnceTheyStand) {
+  FakeCluster cluster(3);
+  StandUp(cluster, 3);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      if (i == j) continue;
+      // The cluster's list and this one.
+      const auto session = cluster[i].sessions->With(cluster[j]);
+      EXPECT_EQ(session.use_count(), 2) << i << " with " << j;
+    }
+  }
 }
 
 TEST(Communicators, AbortOnAllRanksWithTheReason) {
@@ -317,6 +361,40 @@ TEST(PeerCalls, ConfirmOnceAndFromTheLowerRank) {
   request.set_epoch("short");
   EXPECT_EQ(cluster[1].manager->Confirm(root, request, &reply).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Lanes, AreExpectedFromWhoDialsUntilTheyAreThere) {
+  FakeCluster cluster(2);
+  // The fake network asks before each lane: standing up shows that those were expected.
+  StandUp(cluster, 2, /*lanes=*/2);
+  const crypto::EpochId epoch = cluster[0].engine->group()->epoch;
+  const auto expects = [&](int node, const crypto::EpochId& of) {
+    const auto session = cluster[node].sessions->FindPeer(cluster[1 - node].spki);
+    return cluster[node].manager->ExpectsLane(session->id(), of);
+  };
+  EXPECT_FALSE(expects(1, epoch)) << "all lanes are there";
+  EXPECT_FALSE(expects(0, epoch)) << "the root dials";
+  EXPECT_FALSE(expects(1, {})) << "no such epoch";
+}
+
+TEST(PeerCalls, OverAReplacedSessionNameNoNewEpoch) {
+  FakeCluster cluster(3);
+  StandUp(cluster, 3);
+  cluster[0].sessions->With(cluster[1])->drains = true;
+  const auto far = cluster[2].sessions->With(cluster[1]);
+  far->drains = true;
+  Caller joiner{cluster[0].sessions->Find(cluster[1].sessions->With(cluster[0])->id())};
+  v1::JoinRequest join;
+  join.set_rank(1);
+  v1::JoinReply joined;
+  EXPECT_EQ(session::ReasonOf(cluster[0].manager->Join(joiner, join, &joined)), session::kReplaced);
+  Caller second{far, absl::Now() + absl::Seconds(1)};
+  v1::ConfirmRequest confirm;
+  confirm.set_epoch(ToBytes(cluster[2].engine->group()->epoch));
+  confirm.set_source(1);
+  v1::ConfirmReply confirmed;
+  EXPECT_EQ(session::ReasonOf(cluster[2].manager->Confirm(second, confirm, &confirmed)),
+            session::kReplaced);
 }
 
 TEST(PeerCalls, CannotJoinAsTheRoot) {

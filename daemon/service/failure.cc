@@ -11,6 +11,9 @@
 namespace caravan::service {
 namespace {
 
+// Bytes that are kept of a peer's account of its operation.
+constexpr size_t kMaxDescription = 256;
+
 // A peer that has gone silent or closed its end: it may not answer.
 bool MayBeDead(const v1::FaultReport& report) {
   auto code = static_cast<absl::StatusCode>(report.code());
@@ -95,7 +98,7 @@ std::string FailureArbiter::ExplainMismatch(const Membership& membership,
     return absl::StrCat("rank ", rank, " called ", what);
   };
   std::string own_call = called(membership.rank(), *ours);
-  std::string peer_call = called(fault.peer, reply.description().substr(0, 256));
+  std::string peer_call = called(fault.peer, Shortened(reply.description(), kMaxDescription));
   // The lower rank first, so that both sides would say the same.
   if (fault.peer < membership.rank()) std::swap(own_call, peer_call);
   return absl::StrCat(own_call, ", ", peer_call, " as operation ", fault.sequence);

@@ -49,6 +49,9 @@ class FakeSession : public session::Session {
     if (status_.ok()) status_ = std::move(reason);
   }
 
+  bool draining() const override { return drains; }
+
+  std::atomic<bool> drains{false};
   int incoming = -1;
   int outgoing = -1;
 
@@ -141,10 +144,13 @@ class FakeCluster {
       return First([&](const FakeSession& s) { return s.id() == id; });
     }
     std::shared_ptr<session::Session> FindPeer(const crypto::Sha256Digest& spki) const override {
-      return First([&](const FakeSession& s) { return s.peer_spki() == spki; });
+      return First([&](const FakeSession& s) { return s.peer_spki() == spki && !s.drains; });
     }
     std::vector<std::shared_ptr<session::Session>> List() const override { return {}; }
     void Stop() override {}
+    std::shared_ptr<FakeSession> With(const FakeNode& peer) const {
+      return std::static_pointer_cast<FakeSession>(FindPeer(peer.spki));
+    }
     void Add(std::shared_ptr<FakeSession> session) {
       std::lock_guard<std::mutex> lock(mutex_);
       all_.push_back(std::move(session));
@@ -278,6 +284,9 @@ class FakeCluster {
     ours.session = theirs.session = session.id();
     ours.epoch = theirs.epoch = epoch;
     ours.lane = theirs.lane = lane;
+    if (!At(address)->manager->ExpectsLane(session.id(), epoch)) {
+      return absl::UnavailableError("closed before the confirmation");
+    }
     At(address)->manager->OnLane(std::move(theirs));
     return ours;
   }

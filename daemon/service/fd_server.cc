@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "proto/caravan/v1/answer.h"
 
 namespace caravan::service {
 
@@ -55,7 +56,8 @@ void FdServer::Stop(absl::Duration grace) {
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
+                      v1::kDaemonAnswers);
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {

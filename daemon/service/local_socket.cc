@@ -57,9 +57,10 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address, in
   return unlink(path.c_str()) == 0 ? absl::OkStatus() : Failed("remove the stale socket", path);
 }
 
-absl::Status BindAndListen(int fd, const std::string& path, const sockaddr_un& address) {
+absl::Status BindAndListen(int fd, const std::string& path, const sockaddr_un& address,
+                           bool for_others) {
   // The mode is right from the first moment: no window in which others could connect.
-  mode_t before = umask(0117);
+  mode_t before = umask(for_others ? 0111 : 0177);
   int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   umask(before);
   if (bound != 0) return Failed("bind", path);
@@ -76,7 +77,9 @@ absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Start(Options options)
   if (absl::Status status = RemoveStale(options.path, *address, type); !status.ok()) return status;
   int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return Failed("make a socket for", options.path);
-  absl::Status status = BindAndListen(fd, options.path, *address);
+  const bool for_others = std::any_of(options.allowed_uids.begin(), options.allowed_uids.end(),
+                                      [](uid_t uid) { return uid != geteuid() && uid != 0; });
+  absl::Status status = BindAndListen(fd, options.path, *address, for_others);
   int wake_fd = status.ok() ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
   if (status.ok() && wake_fd < 0) status = Failed("make an eventfd for", options.path);
   if (!status.ok()) {

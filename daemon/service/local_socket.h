@@ -35,9 +35,10 @@ class LocalSocket {
     // Somebody else's: say why, if there is a way, and close it. Default: close.
     std::function<void(int fd, const Credentials&)> on_refused;
   };
-  // Binds (mode 0660) and accepts on a thread of its own. A socket file that nobody answers on is
-  // replaced; AlreadyExists when somebody does, or when the file is no socket. InvalidArgument:
-  // the path is too long.
+  // Binds (mode 0600, or 0666 where other users than this one are allowed: the kernel's word for
+  // who connects then decides alone) and accepts on a thread of its own. A socket file that nobody
+  // answers on is replaced; AlreadyExists when somebody does, or when the file is no socket.
+  // InvalidArgument: the path is too long.
   static absl::StatusOr<std::unique_ptr<LocalSocket>> Start(Options options);
   ~LocalSocket();  // Stop()
   LocalSocket(const LocalSocket&) = delete;

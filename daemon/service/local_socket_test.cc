@@ -56,7 +56,7 @@ TEST_F(LocalSocketTest, KnowsWhoConnects) {
   ASSERT_TRUE(socket.ok()) << socket.status();
   struct stat info;
   ASSERT_EQ(stat(Path().c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0660u);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
   int client = Dial();
   ASSERT_GE(client, 0);
   auto [fd, credentials] = arrived_.get_future().get();
@@ -66,6 +66,16 @@ TEST_F(LocalSocketTest, KnowsWhoConnects) {
   EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
   close(fd);
   close(client);
+}
+
+TEST_F(LocalSocketTest, LetsTheKernelTellOtherUsersApart) {
+  LocalSocket::Options options = Options();
+  options.allowed_uids = {geteuid(), 12345};
+  auto socket = LocalSocket::Start(options);
+  ASSERT_TRUE(socket.ok());
+  struct stat info;
+  ASSERT_EQ(stat(Path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0666u);
 }
 
 TEST_F(LocalSocketTest, TurnsAwayOthers) {

@@ -15,21 +15,20 @@ namespace {
 // A reason has to fit the ring that the application reads (shared_ring.h), with room to spare.
 constexpr size_t kMaxReason = 1536;
 
-std::string Shortened(absl::string_view text) {
-  if (text.size() <= kMaxReason) return std::string(text);
-  size_t end = kMaxReason;
-  // Never cut a UTF-8 sequence in two.
+}  // namespace
+
+std::string Shortened(absl::string_view text, size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  size_t end = limit;
   while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
   return absl::StrCat(text.substr(0, end), "…");
 }
-
-}  // namespace
 
 absl::Status ToStatus(const v1::FaultReport& report) {
   bool known = report.code() >= 1 && report.code() <= 16;
   return absl::Status(
       known ? static_cast<absl::StatusCode>(report.code()) : absl::StatusCode::kInternal,
-      Shortened(report.message()));
+      Shortened(report.message(), kMaxReason));
 }
 
 v1::FaultReport MakeReport(const absl::Status& status, uint16_t rank, uint16_t peer) {
@@ -37,7 +36,7 @@ v1::FaultReport MakeReport(const absl::Status& status, uint16_t rank, uint16_t p
   report.set_code(static_cast<uint32_t>(status.code()));
   report.set_rank(rank);
   report.set_peer(peer);
-  report.set_message(Shortened(status.message()));
+  report.set_message(Shortened(status.message(), kMaxReason));
   return report;
 }
 
@@ -105,6 +104,17 @@ absl::Status Membership::ConfirmPair(std::shared_ptr<session::Session> session, 
   pairs_[peer].session = std::move(session);
   changed_.notify_all();
   return absl::OkStatus();
+}
+
+bool Membership::ExpectsLane(const crypto::SessionId& session) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (decided_.has_value()) return false;
+  for (uint16_t peer = 0; peer < rank_; ++peer) {
+    const Pair& pair = pairs_[peer];
+    if (pair.session == nullptr || pair.session->id() != session) continue;
+    return pair.lanes_here < roster_.lanes();
+  }
+  return false;
 }
 
 absl::Status Membership::AddLane(transport::DataConnection lane) {
@@ -185,16 +195,12 @@ absl::Status Membership::FillGroup(engine::GroupConfig* group) {
     peer.pair_parent_in = *std::move(in);
     peer.sender_parent = *std::move(sender);
     peer.lanes = std::move(pair.lanes);
-    pair.lanes.clear();
+    // The keys are made: a session that was replaced may close.
+    pair = Pair();
     group->peers.push_back(std::move(peer));
   }
   secret_ = crypto::SecretBytes();
   return absl::OkStatus();
-}
-
-std::shared_ptr<session::Session> Membership::SessionWith(uint16_t peer) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return peer < pairs_.size() ? pairs_[peer].session : nullptr;
 }
 
 v1::FaultReport Membership::Decide(const v1::FaultReport& report, bool* first) {
@@ -204,9 +210,9 @@ v1::FaultReport Membership::Decide(const v1::FaultReport& report, bool* first) {
     *first = !decided_.has_value();
     if (*first) {
       decided_ = report;
-      decided_->set_message(Shortened(report.message()));
+      decided_->set_message(Shortened(report.message(), kMaxReason));
       secret_ = crypto::SecretBytes();
-      for (Pair& pair : pairs_) pair.lanes.clear();
+      for (Pair& pair : pairs_) pair = Pair();
     }
     decided = *decided_;
   }

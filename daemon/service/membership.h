@@ -51,20 +51,22 @@ class Membership {
   // AlreadyExists: the pair has confirmed. After the end: its reason.
   absl::Status ConfirmPair(std::shared_ptr<session::Session> session, uint16_t peer,
                            absl::string_view mac);
+  // Whether a member of a lower rank, which is the one that dials, has confirmed over this session
+  // and still owes a lane. False after the end.
+  bool ExpectsLane(const crypto::SessionId& session) const;
   // Takes a lane of a confirmed pair. Refused ones are closed: of another session, of a number
   // out of range, or there already.
   absl::Status AddLane(transport::DataConnection lane);
   // Blocks until every pair has confirmed and has its lanes. DeadlineExceeded names what is
   // missing; the reason of the end when it ends first.
   absl::Status WaitAssembled(absl::Time deadline);
-  // Keys and lanes for the engine; the epoch secret is wiped. Once, after WaitAssembled.
+  // Keys and lanes for the engine; the epoch secret is wiped, the sessions are let go. Once, after
+  // WaitAssembled.
   absl::Status FillGroup(engine::GroupConfig* group);
 
-  // The session that the pair confirmed on, or null.
-  std::shared_ptr<session::Session> SessionWith(uint16_t peer) const;
-
   // Ends the epoch here: the first report decides, and is returned to all. Wipes what is left of
-  // the secret, closes lanes that the engine has not taken. `first`: whether this one decided.
+  // the secret, closes lanes that the engine has not taken, lets the sessions go. `first`: whether
+  // this one decided.
   v1::FaultReport Decide(const v1::FaultReport& report, bool* first);
   std::optional<v1::FaultReport> decided() const;
 
@@ -91,6 +93,9 @@ class Membership {
 // A report as the status that applications see, and the other way round.
 absl::Status ToStatus(const v1::FaultReport& report);
 v1::FaultReport MakeReport(const absl::Status& status, uint16_t rank, uint16_t peer);
+// At most `limit` bytes of UTF-8 text, then "…" where it was longer. No character is cut in two: a
+// message with half a one could not be read by the other ranks.
+std::string Shortened(absl::string_view text, size_t limit);
 
 }  // namespace caravan::service
 

@@ -70,7 +70,9 @@ class Server : public WorkloadServer, public v1::Workload::Service {
       options->chunk_log2 = request->chunk_log2();
       options->lanes = request->lanes();
       options->suite = request->suite();
-      auto created = options_.communicators->Create(application, *options);
+      options->parent = request->parent();
+      options->members.assign(request->members().begin(), request->members().end());
+      auto created = options_.communicators->Create(application, *std::move(options));
       if (!created.ok()) return created.status();
       reply->set_handle(created->handle);
       reply->set_suite(created->suite);
@@ -120,7 +122,7 @@ absl::StatusOr<CreateOptions> ToCreateOptions(const std::string& name,
   options.name = name;
   options.root_address = root_address;
   options.rank = rank;
-  if (rank != 0) {
+  if (rank != 0 && !root_address.empty()) {
     auto address = ops::ParseAddress(root_address);
     if (!address.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("root_address: ", address.status().message()));

@@ -25,7 +25,7 @@ TEST(HalfOpenGate, CapsInAllAndBySource) {
   EXPECT_TRUE(gate.Enter("a").ok());
 }
 
-TEST(HalfOpenGate, HoldsUnderTenThousand) {
+TEST(HalfOpenGate, CountsNoMoreThanItsCapsHoweverManyTry) {
   HalfOpenGate gate(256, 32);
   int entered = 0;
   for (int i = 0; i < 10000; ++i) {

@@ -109,9 +109,11 @@ absl::Status Connection::CheckTimers() {
         StatusCode::kDeadlineExceeded, kDeadline,
         session_ == nullptr ? "the handshake took too long" : "re-attestation took too long");
   }
-  if (session_ == nullptr || session_->draining()) return absl::OkStatus();
+  if (session_ == nullptr) return absl::OkStatus();
   const absl::Time now = options_.clock();
-  if (now >= replace_due_ && options_.role == crypto::Role::kInitiator) {
+  if (session_->draining()) {
+    if (absl::Status status = CheckDrained(); !status.ok()) return status;
+  } else if (now >= replace_due_ && options_.role == crypto::Role::kInitiator) {
     replace_due_ = now + std::min(options_.replace_every, absl::Minutes(1));  // the next try
     host_.OnReplaceDue();
   }
@@ -122,6 +124,17 @@ absl::Status Connection::CheckTimers() {
     if (absl::Status status = FlushHandshake(); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status Connection::CheckDrained() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (!draining_since_.has_value()) draining_since_ = last_held_ = now;
+  if (host_.IsHeld(session_)) last_held_ = now;
+  if (now < last_held_ + absl::ToChronoNanoseconds(options_.drain_idle) &&
+      now < *draining_since_ + absl::ToChronoNanoseconds(options_.drain_limit)) {
+    return absl::OkStatus();
+  }
+  return Refusal(StatusCode::kCancelled, kClosed, "a newer session has taken over");
 }
 
 absl::Status Connection::ReadNetwork() {
@@ -216,6 +229,8 @@ absl::Status Connection::OnControlMessage(const std::string& message) {
   // Published before the responder's Accept goes out: once the initiator sees it, both ends know.
   if (session_ == nullptr && handshake_->established()) {
     status = Establish();
+    // The Accept that is ready would say otherwise than the alert that follows.
+    if (!status.ok()) handshake_->TakeOutput();
   } else if (session_ != nullptr) {
     const absl::StatusOr<uint32_t> round = handshake_->round();
     if (round.ok() && *round != session_->round()) {

@@ -37,6 +37,8 @@ class ConnectionHost {
                                      std::optional<crypto::SessionId> replaced) = 0;
   // It is time for a new session to take over from this one.
   virtual void OnReplaceDue() = 0;
+  // Whether anybody besides the host and the connection holds the session.
+  virtual bool IsHeld(const std::shared_ptr<SessionImpl>& session) = 0;
   // When evidence may be made; ResourceExhausted, reason EVIDENCE_RATE, when not by `latest`.
   virtual absl::StatusOr<SteadyTime> TakeEvidenceToken(SteadyTime latest) = 0;
   virtual absl::StatusOr<crypto::SecretBytes> FindReplaced(const crypto::Sha256Digest& peer,
@@ -54,6 +56,8 @@ struct ConnectionOptions {
   absl::Duration handshake_timeout = absl::Seconds(10);
   absl::Duration reattest_every = absl::Minutes(15);
   absl::Duration replace_every = absl::Hours(1);
+  absl::Duration drain_idle = absl::Minutes(1);
+  absl::Duration drain_limit = absl::Hours(2);
   std::function<absl::Time()> clock;
   std::optional<crypto::SessionId> replaces;
   crypto::SecretBytes replaced_secret;
@@ -72,6 +76,7 @@ class Connection {
  private:
   absl::Status Step();
   absl::Status CheckTimers();
+  absl::Status CheckDrained();
   absl::Status ReadNetwork();
   absl::Status WriteNetwork();
   absl::Status OnChannel();
@@ -103,6 +108,8 @@ class Connection {
   SteadyTime handshake_deadline_;
   std::optional<SteadyTime> round_deadline_;
   absl::Time replace_due_ = absl::InfiniteFuture();
+  std::optional<SteadyTime> draining_since_;
+  SteadyTime last_held_;  // while it drains
 };
 
 }  // namespace caravan::session

@@ -75,6 +75,8 @@ absl::Status Handshake::Fail(absl::Status reason) {
   if (!status_.ok()) return status_;
   status_ = std::move(reason);
   state_ = State::kDead;
+  options_.psk = crypto::SecretBytes();
+  options_.replaced_secret = crypto::SecretBytes();
   Alert alert{status_.code(), ReasonOf(status_)};
   // An error without a name is this node's own trouble: the peer learns no more than that.
   if (alert.reason.empty()) alert.reason = std::string(kClosed);
@@ -192,6 +194,9 @@ absl::Status Handshake::CloseTranscript() {
       ExportSessionSecret(options_.exporter, transcript_, options_.psk);
   if (!secret.ok()) return secret.status();
   secret_ = *std::move(secret);
+  // Round 0 alone needs them.
+  options_.psk = crypto::SecretBytes();
+  options_.replaced_secret = crypto::SecretBytes();
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 //   I.Hello  R.Hello  I.Evidence  (R appraises)  R.Evidence  (I appraises)  I.Accept  R.Accept
 //
 // The same machine runs re-attestation rounds after that: round + 1, fresh nonces, the same keys.
+// Of the secrets it is given it keeps none beyond round 0.
 //
 // How to use it safely
 //   - After each call, serve want(): kEvidence and kAppraisal wait for the adapter's answer.

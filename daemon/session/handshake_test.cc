@@ -196,6 +196,34 @@ TEST(Handshake, ANewSessionProvesTheOneThatItReplaces) {
   }
 }
 
+// They would stay with the connection for as long as it lives: the next session's, in the case of
+// the replaced one's.
+TEST(Handshake, KeepsNoSecretThatItWasGivenBeyondRoundZero) {
+  for (const bool fails : {false, true}) {
+    const auto secret = [](char fill) {
+      return *crypto::SecretBytes::Copy(crypto::AsBytes(std::string(48, fill)));
+    };
+    HandshakeOptions a = HandshakeOptionsForTest(Role::kInitiator, "a", "b", "new", "a");
+    HandshakeOptions b = HandshakeOptionsForTest(Role::kResponder, "b", "a", "new", "b");
+    a.psk = secret('k');
+    b.psk = secret(fails ? 'x' : 'k');
+    a.replaces = crypto::SessionId{1};
+    a.replaced_secret = secret('o');
+    b.find_replaced = [&](const crypto::SessionId&) -> absl::StatusOr<crypto::SecretBytes> {
+      return secret('o');
+    };
+    HandshakePair pair;
+    pair.initiator = std::move(*CreateHandshakeForTest(std::move(a), {}));
+    pair.responder = std::move(*CreateHandshakeForTest(std::move(b), {}));
+    EXPECT_TRUE(HoldsGivenSecretsForTest(*pair.initiator));
+    EXPECT_TRUE(pair.initiator->Start().ok() && pair.responder->Start().ok());
+    pair.Run();
+    EXPECT_EQ(pair.initiator->established(), !fails) << pair.initiator->status();
+    EXPECT_FALSE(HoldsGivenSecretsForTest(*pair.initiator));
+    EXPECT_FALSE(HoldsGivenSecretsForTest(*pair.responder));
+  }
+}
+
 TEST(Handshake, OptionsThatContradictThemselvesAreNamed) {
   HandshakeOptions self = HandshakeOptionsForTest(Role::kInitiator, "a", "a", "aa", "a");
   EXPECT_EQ(ReasonOf(Handshake::Create(std::move(self)).status()), kSelf);

@@ -15,6 +15,7 @@ class BuggyHandshake final : public Handshake {
  public:
   BuggyHandshake(HandshakeOptions options, const HandshakeBugsForTest& bugs)
       : Handshake(std::move(options)), bugs_(bugs) {}
+  using Handshake::options;
   using Handshake::Prepare;
 
  protected:
@@ -83,6 +84,11 @@ absl::StatusOr<std::unique_ptr<Handshake>> CreateHandshakeForTest(
   auto handshake = std::make_unique<BuggyHandshake>(std::move(options), bugs);
   if (absl::Status status = handshake->Prepare(); !status.ok()) return status;
   return handshake;
+}
+
+bool HoldsGivenSecretsForTest(const Handshake& handshake) {
+  const HandshakeOptions& options = dynamic_cast<const BuggyHandshake&>(handshake).options();
+  return !options.psk.empty() || !options.replaced_secret.empty();
 }
 
 absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,

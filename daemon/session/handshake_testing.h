@@ -32,6 +32,10 @@ struct HandshakeBugsForTest {
 absl::StatusOr<std::unique_ptr<Handshake>> CreateHandshakeForTest(HandshakeOptions options,
                                                                   const HandshakeBugsForTest& bugs);
 
+// Whether a machine of CreateHandshakeForTest() still has its pre-shared key, or the secret of the
+// session that it replaces.
+bool HoldsGivenSecretsForTest(const Handshake& handshake);
+
 // Answers what the machine wants from the adapter until it wants something else.
 absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
                           const attestation::Appraiser& appraiser,

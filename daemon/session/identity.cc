@@ -6,6 +6,8 @@
 #include <openssl/objects.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
+#include <bit>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
@@ -14,22 +16,38 @@
 namespace caravan::session {
 namespace {
 
-// Holds a few Ed25519 private keys; the smallest allotment is 32 bytes.
-constexpr size_t kSecureHeapSize = 16384;
+// The library takes these from the heap: for each thread, and a connection has one of its own, the
+// state of two random generators of 256 bytes; for each handshake an X25519 key in the smallest
+// allotment.
+constexpr size_t kSmallestAllotment = 32;
+constexpr size_t kHeapForConnection = 2 * 256 + 2 * kSmallestAllotment;
+// Other threads' generators, and the identities.
+constexpr size_t kHeapForOthers = 256 << 10;
 constexpr long kLifetimeSeconds = 10L * 365 * 86400;
 constexpr std::string_view kSpkiPrefix("\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00", 12);
 
-absl::Status LockHeap() {
+absl::Status LockHeap(size_t connections) {
   static std::mutex mutex;
+  static size_t locked = 0;
+  // The library wants a power of two.
+  const size_t wanted = std::bit_ceil(kHeapForOthers + connections * kHeapForConnection);
   std::lock_guard<std::mutex> lock(mutex);
-  if (CRYPTO_secure_malloc_initialized() != 0) return absl::OkStatus();
+  if (locked >= wanted) return absl::OkStatus();
+  if (CRYPTO_secure_malloc_initialized() != 0) {
+    return absl::FailedPreconditionError(absl::StrCat("the process has locked ", locked,
+                                                      " bytes of memory for keys, and ",
+                                                      connections, " connections need ", wanted));
+  }
   // 2 means that the heap exists but may be swapped: not good enough for a private key.
-  const int result = CRYPTO_secure_malloc_init(kSecureHeapSize, 32);
-  if (result == 1) return absl::OkStatus();
+  const int result = CRYPTO_secure_malloc_init(wanted, kSmallestAllotment);
+  if (result == 1) {
+    locked = wanted;
+    return absl::OkStatus();
+  }
   if (result == 2) CRYPTO_secure_malloc_done();
   return absl::ResourceExhaustedError(
-      absl::StrCat("cannot lock ", kSecureHeapSize,
-                   " bytes of memory for the node's key: raise RLIMIT_MEMLOCK"));
+      absl::StrCat("cannot lock ", wanted, " bytes of memory for the keys of ", connections,
+                   " connections: raise RLIMIT_MEMLOCK, or lower limits.max_half_open"));
 }
 
 std::string Spki(X509* certificate) {
@@ -59,8 +77,10 @@ bool FillCertificate(X509* certificate, EVP_PKEY* key) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Identity>> Identity::Create() {
-  if (absl::Status locked = LockHeap(); !locked.ok()) return locked;
+absl::StatusOr<std::unique_ptr<Identity>> Identity::Create(size_t connections) {
+  // Never less than the usual: other identities of this process may want that.
+  const size_t room = std::max(connections, kDefaultConnections);
+  if (absl::Status locked = LockHeap(room); !locked.ok()) return locked;
   auto identity = std::unique_ptr<Identity>(new Identity());
   identity->key_.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
   identity->certificate_.reset(X509_new());

@@ -26,12 +26,17 @@ using CertificatePtr = std::unique_ptr<X509, OpenSslDeleter>;
 // DER of an Ed25519 SubjectPublicKeyInfo (RFC 8410): 12 fixed bytes, then the key.
 inline constexpr size_t kSpkiSize = 44;
 
+// Connections that an Identity makes room for at least.
+inline constexpr size_t kDefaultConnections = 2816;
+
 // Immutable, thread-safe.
 class Identity {
  public:
-  // A fresh key in OpenSSL's locked heap. ResourceExhausted when that heap cannot be locked,
-  // Internal when the library fails.
-  static absl::StatusOr<std::unique_ptr<Identity>> Create();
+  // A fresh key in OpenSSL's locked heap. Every connection takes a share of that heap, so it is
+  // locked with room for `connections` of them at a time, once for the whole process.
+  // ResourceExhausted when that much cannot be locked (RLIMIT_MEMLOCK); FailedPrecondition when
+  // it has been locked before with less; Internal when the library fails.
+  static absl::StatusOr<std::unique_ptr<Identity>> Create(size_t connections = kDefaultConnections);
 
   X509* certificate() const { return certificate_.get(); }
   EVP_PKEY* key() const { return key_.get(); }

@@ -4,6 +4,8 @@
 #ifndef CARAVAN_DAEMON_SESSION_LOOPBACK_TESTING_H_
 #define CARAVAN_DAEMON_SESSION_LOOPBACK_TESTING_H_
 
+#include <unistd.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -57,6 +59,19 @@ struct LoopbackNode {
   std::atomic<int> established_{0};
   std::atomic<int> closed_{0};
   std::atomic<int> replaced_{0};
+};
+
+// The two ends of the initiator's stream, taken.
+struct Pipe {
+  Pipe(Session& from, Session& to)
+      : near(from.TakeOutgoingStream()), far(to.TakeIncomingStream()) {}
+  Pipe(const Pipe&) = delete;
+  ~Pipe() {
+    if (near >= 0) close(near);
+    if (far >= 0) close(far);
+  }
+  int near;
+  int far;
 };
 
 // True once `holds` does, within ten seconds.

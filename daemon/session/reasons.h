@@ -26,6 +26,7 @@ inline constexpr absl::string_view kTlsMessageSize = "TLS_MESSAGE_SIZE";
 inline constexpr absl::string_view kTlsParameters = "TLS_PARAMETERS";  // suite, group, algorithm
 inline constexpr absl::string_view kTlsPeerAlert = "TLS_PEER_ALERT";
 inline constexpr absl::string_view kTlsProtocol = "TLS_PROTOCOL";
+inline constexpr absl::string_view kTlsLocal = "TLS_LOCAL";  // this end's memory or randomness
 inline constexpr absl::string_view kExporter = "EXPORTER";
 inline constexpr absl::string_view kSelf = "SELF";  // the peer holds this node's own key
 
@@ -60,9 +61,11 @@ inline constexpr absl::string_view kAcceptMac = "ACCEPT_MAC";  // wrong pre-shar
 // The host.
 inline constexpr absl::string_view kHalfOpen = "HALF_OPEN";
 inline constexpr absl::string_view kHalfOpenSource = "HALF_OPEN_SOURCE";
+inline constexpr absl::string_view kSessions = "SESSIONS";  // too many are open
 inline constexpr absl::string_view kEvidenceRate = "EVIDENCE_RATE";
 inline constexpr absl::string_view kDeadline = "DEADLINE";
 inline constexpr absl::string_view kCrossing = "CROSSING";
+inline constexpr absl::string_view kReplaced = "REPLACED";  // ask over the newer session
 inline constexpr absl::string_view kClosed = "CLOSED";
 inline constexpr absl::string_view kLost = "LOST";  // TCP ended without a farewell
 

@@ -51,8 +51,9 @@ class Session {
   // Idempotent; the first reason wins.
   virtual void Close(absl::Status reason) = 0;
 
-  // A newer session with the same peer has taken over: this one still works, is no longer
-  // re-attested, and is to be closed by whoever still uses it.
+  // A newer session with the same peer has taken over. This one finishes what was begun over it,
+  // and nothing new may be begun: refuse that with reason REPLACED. It closes by itself, see
+  // ManagerOptions::drain_idle.
   virtual bool draining() const { return false; }
 };
 
@@ -65,15 +66,23 @@ struct ManagerOptions {
   absl::Duration handshake_timeout = absl::Seconds(10);
   absl::Duration reattest_every = absl::Minutes(15);
   absl::Duration replace_every = absl::Hours(1);
+  // A session that drains closes once nobody has held its pointer for this long (replace_every,
+  // where that is shorter), and at the latest after drain_limit. Rounds go on until then.
+  absl::Duration drain_idle = absl::Minutes(1);
+  absl::Duration drain_limit = absl::Hours(2);
   int max_half_open = 256;  // in all
   int max_half_open_per_source = 32;
+  int max_sessions = 2048;  // in all, with those that drain; memory for keys is locked for each
+  // With one peer. The oldest that drains gives way to one more; a peer that outruns their end is
+  // refused.
+  int max_sessions_per_peer = 8;
   double evidence_per_second = 50;  // token bucket, spent before evidence is made
   std::function<absl::Time()> clock = [] { return absl::Now(); };
   // Called on a manager thread, never under a lock, once a session is established (before
   // Connect() returns it) and once it has closed.
   std::function<void(std::shared_ptr<Session>)> on_established;
   std::function<void(std::shared_ptr<Session>)> on_closed;
-  // A newer session has taken over from `old`, which drains: close it once nothing names it.
+  // A newer session has taken over from `old`, which drains: let go of it.
   std::function<void(std::shared_ptr<Session> old, std::shared_ptr<Session> newer)> on_replaced;
   // Every refused or failed handshake: peer address and reason.
   std::function<void(const std::string&, const absl::Status&)> on_refused;

@@ -18,9 +18,15 @@ absl::Status Crossed() {
                  "another connection between the same two nodes stays");
 }
 
+absl::Status TooMany(size_t open, size_t limit) {
+  return Refusal(StatusCode::kResourceExhausted, kSessions,
+                 absl::StrCat(open, " sessions are open, at most ", limit));
+}
+
 bool PeerFailed(const absl::Status& status) {
   const std::string reason = ReasonOf(status);
-  return reason != kClosed && reason != kLost && reason != kCrossing && !reason.empty();
+  return reason != kClosed && reason != kLost && reason != kCrossing && reason != kTlsLocal &&
+         reason != kSessions && !reason.empty();
 }
 
 }  // namespace
@@ -43,6 +49,8 @@ absl::Status ManagerImpl::RunConnection(Link& link) {
   options.handshake_timeout = options_.handshake_timeout;
   options.reattest_every = options_.reattest_every;
   options.replace_every = options_.replace_every;
+  options.drain_idle = std::min(options_.drain_idle, options_.replace_every);
+  options.drain_limit = options_.drain_limit;
   options.clock = options_.clock;
   options.replaces = link.replaces;
   options.replaced_secret = std::move(link.replaced_secret);
@@ -102,6 +110,23 @@ SessionPtr ManagerImpl::NewestLocked(const std::function<bool(const SessionImpl&
   return nullptr;
 }
 
+absl::Status ManagerImpl::RoomLocked() const {
+  const size_t limit = static_cast<size_t>(options_.max_sessions);
+  return sessions_.size() < limit ? absl::OkStatus() : TooMany(sessions_.size(), limit);
+}
+
+void ManagerImpl::MakeRoomLocked(const crypto::Sha256Digest& peer) {
+  int open = 0;
+  SessionPtr oldest;
+  for (const SessionPtr& session : sessions_) {
+    if (session->peer_spki() != peer || !session->status().ok()) continue;
+    ++open;
+    if (oldest == nullptr && session->draining()) oldest = session;
+  }
+  if (open < options_.max_sessions_per_peer || oldest == nullptr) return;
+  oldest->Close(Refusal(StatusCode::kCancelled, kClosed, "newer sessions have taken over"));
+}
+
 void ManagerImpl::ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<Session>> result) {
   if (wait.done) return;
   wait.done = true;
@@ -140,6 +165,16 @@ void ManagerImpl::SettleCrossingLocked() {
 absl::Status Link::OnPeerKnown(const crypto::Sha256Digest& known) {
   std::lock_guard<std::mutex> lock(manager_.mutex_);
   peer = known;
+  // Before evidence is made; what comes meanwhile is counted again once it is established.
+  if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
+  const auto with_peer =
+      std::count_if(manager_.links_.begin(), manager_.links_.end(),
+                    [&known](const auto& other) { return !other->done && other->peer == known; });
+  // This one counts; those that give way take a moment.
+  const size_t limit = 2 * static_cast<size_t>(manager_.options_.max_sessions_per_peer);
+  if (static_cast<size_t>(with_peer) > limit) {
+    return TooMany(static_cast<size_t>(with_peer) - 1, limit);
+  }
   if (replaces.has_value()) return absl::OkStatus();
   const bool stays = manager_.Stays(role, known);
   for (const std::unique_ptr<Link>& other : manager_.links_) {
@@ -161,14 +196,18 @@ absl::Status Link::OnEstablished(SessionPtr established,
   {
     std::lock_guard<std::mutex> lock(manager_.mutex_);
     if (manager_.stopped_) return absl::CancelledError("the session manager stops");
+    if (absl::Status status = manager_.RoomLocked(); !status.ok()) return status;
     for (const SessionPtr& other : manager_.sessions_) {
       if (other->peer_spki() != *peer || other->draining() || !other->status().ok()) continue;
-      if (replaced.has_value() ? other->id() == *replaced : other->role() != role) {
-        if (!replaced.has_value() && !manager_.Stays(role, *peer)) return Crossed();
-        drained.push_back(other);
-      }
+      const bool crosses =
+          other->role() != role && (!replaced.has_value() || other->id() != *replaced);
+      if (crosses && replaced.has_value()) continue;
+      if (crosses && !manager_.Stays(role, *peer)) return Crossed();
+      // Who dials again has lost the session before, or means to replace it.
+      drained.push_back(other);
     }
     for (const SessionPtr& old : drained) old->SetDraining();
+    manager_.MakeRoomLocked(*peer);
     if (role == crypto::Role::kResponder) manager_.gate_.Leave(source);
     half_open = false;
     session = established;
@@ -181,6 +220,7 @@ absl::Status Link::OnEstablished(SessionPtr established,
   }
   std::lock_guard<std::mutex> lock(manager_.mutex_);
   if (wait != nullptr) manager_.ResolveLocked(*wait, std::shared_ptr<Session>(established));
+  wait.reset();  // it holds the session
   manager_.SettleCrossingLocked();
   return absl::OkStatus();
 }
@@ -194,6 +234,12 @@ void Link::OnReplaceDue() {
   link->replaced_secret = *std::move(secret);
   absl::Status status = manager_.Spawn(std::move(link)).status();
   if (!status.ok() && manager_.options_.on_refused) manager_.options_.on_refused(address, status);
+}
+
+bool Link::IsHeld(const SessionPtr& of) {
+  // The connection, this link, and the list of sessions.
+  constexpr long kOwn = 3;
+  return of.use_count() > kOwn;
 }
 
 absl::StatusOr<SteadyTime> Link::TakeEvidenceToken(SteadyTime latest) {

@@ -18,15 +18,20 @@ using absl::StatusCode;
 absl::Status ManagerImpl::Open() {
   if (options_.attester == nullptr || options_.appraiser == nullptr || !options_.clock ||
       options_.offer.size() > kMaxOfferSize || options_.max_half_open < 1 ||
-      options_.max_half_open_per_source < 1 || options_.handshake_timeout <= absl::ZeroDuration() ||
+      options_.max_half_open_per_source < 1 || options_.max_sessions < 1 ||
+      options_.max_sessions_per_peer < 2 || options_.handshake_timeout <= absl::ZeroDuration() ||
       options_.reattest_every <= absl::ZeroDuration() ||
-      options_.replace_every <= absl::ZeroDuration()) {
+      options_.replace_every <= absl::ZeroDuration() ||
+      options_.drain_idle < absl::ZeroDuration() || options_.drain_limit < absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
         absl::StrCat("session manager options: an attester, an appraiser and a clock are needed, "
                      "the offer has at most ",
-                     kMaxOfferSize, " bytes, limits and durations are positive"));
+                     kMaxOfferSize,
+                     " bytes, limits and durations are positive, and a session and its successor "
+                     "fit max_sessions_per_peer"));
   }
-  absl::StatusOr<std::unique_ptr<Identity>> identity = Identity::Create();
+  absl::StatusOr<std::unique_ptr<Identity>> identity = Identity::Create(
+      static_cast<size_t>(options_.max_half_open) + static_cast<size_t>(options_.max_sessions));
   if (!identity.ok()) return identity.status();
   identity_ = *std::move(identity);
   absl::StatusOr<std::unique_ptr<TlsContext>> tls = TlsContext::Create(*identity_);

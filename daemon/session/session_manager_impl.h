@@ -46,6 +46,7 @@ class Link final : public ConnectionHost {
   absl::Status OnEstablished(SessionPtr session,
                              std::optional<crypto::SessionId> replaced) override;
   void OnReplaceDue() override;
+  bool IsHeld(const SessionPtr& session) override;
   absl::StatusOr<SteadyTime> TakeEvidenceToken(SteadyTime latest) override;
   absl::StatusOr<crypto::SecretBytes> FindReplaced(const crypto::Sha256Digest& peer,
                                                    const crypto::SessionId& id) override;
@@ -107,6 +108,8 @@ class ManagerImpl final : public SessionManager {
     return (role == crypto::Role::kInitiator) == LocalIsLower(peer);
   }
   SessionPtr NewestLocked(const std::function<bool(const SessionImpl&)>& fits) const;
+  absl::Status RoomLocked() const;  // for one more session
+  void MakeRoomLocked(const crypto::Sha256Digest& peer);
   void ResolveLocked(DialWait& wait, absl::StatusOr<std::shared_ptr<Session>> result);
   // Answers those whose connection gave way to a crossing one, once that one is there or lost.
   void SettleCrossingLocked();

@@ -47,6 +47,11 @@ absl::string_view ReasonFor(unsigned long error) {
   }
 }
 
+// Says nothing about the peer: this end ran out of memory or randomness.
+bool IsLocal(unsigned long error) {
+  return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE || ERR_GET_LIB(error) == ERR_LIB_RAND;
+}
+
 TlsChannel* ChannelOf(SSL* ssl) { return static_cast<TlsChannel*>(SSL_get_app_data(ssl)); }
 
 }  // namespace
@@ -137,10 +142,22 @@ int TlsChannel::InspectClientHello(SSL* ssl, int* alert, void* /*unused*/) {
 }
 
 absl::Status TlsChannel::Failure(absl::string_view doing) {
-  const unsigned long error = ERR_peek_error();
+  const unsigned long error = ERR_get_error();
+  unsigned long local = ERR_GET_REASON(error) == ERR_R_INTERNAL_ERROR ? error : 0;
+  // Any entry may name the cause; what the library gave up on because of it comes after.
+  for (unsigned long entry = error; entry != 0 && local == 0; entry = ERR_get_error()) {
+    if (IsLocal(entry)) local = entry;
+  }
   ERR_clear_error();
   if (!refusal_.ok()) {
     status_ = refusal_;
+    return status_;
+  }
+  if (local != 0) {
+    const char* text = ERR_reason_error_string(local);
+    status_ = Refusal(StatusCode::kResourceExhausted, kTlsLocal,
+                      absl::StrCat(doing, ": this node lacks memory or randomness: ",
+                                   text != nullptr ? text : "library error"));
     return status_;
   }
   const absl::string_view reason = ReasonFor(error);

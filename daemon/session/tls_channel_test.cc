@@ -2,6 +2,10 @@
 #include "daemon/session/tls_channel.h"
 
 #include <gtest/gtest.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+
+#include <vector>
 
 #include "daemon/session/reasons.h"
 
@@ -107,6 +111,25 @@ TEST(TlsChannel, ExporterValuesAgreeAndDifferByLabelContextAndChannel) {
   EXPECT_NE(value(*c.client, "x", "1"), value(*c.client, "y", "1"));
   EXPECT_NE(value(*c.client, "x", "1"), value(*c.client, "x", "2"));
   EXPECT_NE(value(*c.client, "x", "1"), value(*d.client, "x", "1"));
+}
+
+// What lacks here is no fault of the peer's, and is not called one.
+TEST(TlsChannel, AnExhaustedHeapIsThisEndsOwnTrouble) {
+  Channels c;
+  ASSERT_TRUE(c.client->Advance().ok());
+  std::vector<void*> taken;
+  for (size_t size = 1 << 20; size >= 32; size /= 2) {
+    while (void* memory = OPENSSL_secure_malloc(size)) taken.push_back(memory);
+  }
+  ERR_clear_error();
+  Channels::Carry(*c.client, *c.server);
+  const absl::Status status = c.server->Advance();
+  for (void* memory : taken) OPENSSL_secure_free(memory);
+  EXPECT_EQ(ReasonOf(status), kTlsLocal) << status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  Channels again;
+  again.Run();
+  EXPECT_TRUE(again.server->established());
 }
 
 TEST(TlsChannel, NoTicketsAreSent) {

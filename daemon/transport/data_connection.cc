@@ -36,7 +36,8 @@ absl::StatusOr<DataConnection> DialData(const std::string& address,
                                         const crypto::SessionId& session,
                                         const crypto::SecretBytes& session_secret,
                                         const crypto::EpochId& epoch, uint16_t lane,
-                                        const SocketOptions& socket, absl::Time deadline) {
+                                        const SocketOptions& socket, absl::Time wall_deadline) {
+  const SteadyTime deadline = ToSteady(wall_deadline);
   auto failed = [&](absl::string_view what, const absl::Status& why) {
     return absl::Status(why.code(), absl::StrCat("data connection to ", address, ", lane ", lane,
                                                  ": ", what, ": ", why.message()));

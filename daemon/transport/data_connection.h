@@ -58,16 +58,19 @@ class DataListener {
     std::string listen_address;  // port 0 picks one
     SocketOptions socket;
     absl::Duration preamble_timeout = absl::Seconds(5);
-    int max_half_open = 256;  // connections in their preamble; more are closed at once
-    // The secret of an open session, or empty: then the connection is closed quietly. All are
-    // called on the listener's thread.
+    // Connections in their preamble, in all and from one address; more are closed at once.
+    int max_half_open = 256;
+    int max_half_open_per_source = 64;
+    // All three are required, and called on the listener's thread.
+    // The secret of an open session, or empty: then the connection is closed quietly.
     std::function<crypto::SecretBytes(const crypto::SessionId&)> find_secret;
-    // Optional. False: the epoch is not known (yet), and the connection is closed quietly before
+    // False: the epoch is not known (yet), and the connection is closed quietly before
     // the acceptor says anything, so that the dialler may try again.
     std::function<bool(const crypto::SessionId&, const crypto::EpochId&)> knows_epoch;
     // Takes the connection, or drops it when the epoch is not known (any more).
     std::function<void(DataConnection)> on_connection;
   };
+  // InvalidArgument where a function is missing; the address' errors else.
   static absl::StatusOr<std::unique_ptr<DataListener>> Start(Options options);
   virtual ~DataListener() = default;
   virtual int port() const = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/transport/data_connection.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "crypto/secret_bytes.h"
 #include "daemon/transport/preamble.h"
 #include "daemon/transport/socket.h"
@@ -28,11 +31,13 @@ constexpr crypto::EpochId kEpoch = {4, 5, 6};
 // A listener that knows kSession, and collects what it accepts.
 class DataConnectionTest : public ::testing::Test {
  protected:
-  void StartListener(absl::Duration timeout = absl::Seconds(5), int cap = 256) {
+  void StartListener(absl::Duration timeout = absl::Seconds(5), int cap = 256,
+                     int cap_per_source = 256) {
     DataListener::Options options;
     options.listen_address = "127.0.0.1:0";
     options.preamble_timeout = timeout;
     options.max_half_open = cap;
+    options.max_half_open_per_source = cap_per_source;
     options.find_secret = [](const crypto::SessionId& id) {
       return id == kSession ? Secret(7) : crypto::SecretBytes();
     };
@@ -50,13 +55,32 @@ class DataConnectionTest : public ::testing::Test {
     address_ = absl::StrCat("127.0.0.1:", listener_->port());
   }
   absl::Time Soon() { return absl::Now() + absl::Seconds(5); }
+  SteadyTime SteadySoon() { return ToSteady(Soon()); }
   absl::StatusOr<DataConnection> Dial(uint8_t secret, const crypto::SessionId& session = kSession,
                                       const crypto::EpochId& epoch = kEpoch) {
     return DialData(address_, session, Secret(secret), epoch, 3, {}, Soon());
   }
   Descriptor DialRaw() {
-    auto fd = ConnectTo(address_, {}, Soon());
+    auto fd = ConnectTo(address_, {}, SteadySoon());
     return fd.ok() ? std::move(*fd) : Descriptor();
+  }
+  // From another address of the loopback.
+  Descriptor DialFrom(const char* source) {
+    Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in from{}, to{};
+    from.sin_family = to.sin_family = AF_INET;
+    inet_pton(AF_INET, source, &from.sin_addr);
+    to.sin_port = htons(static_cast<uint16_t>(listener_->port()));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&from), sizeof(from)), 0);
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    return fd;
+  }
+  // Whether the acceptor answers a hello: it has a place for the connection.
+  bool Served(const Descriptor& fd) {
+    Nonce nonce;
+    return WriteAll(fd.get(), EncodeHello(Identity()), SteadySoon()).ok() &&
+           ReadAll(fd.get(), absl::MakeSpan(nonce), SteadySoon()).ok();
   }
   crypto::ConnectionId Identity() {
     crypto::ConnectionId id;
@@ -67,7 +91,7 @@ class DataConnectionTest : public ::testing::Test {
   }
   bool Closed(const Descriptor& fd) {
     uint8_t byte;
-    return absl::IsUnavailable(ReadAll(fd.get(), {&byte, 1}, Soon()));
+    return absl::IsUnavailable(ReadAll(fd.get(), {&byte, 1}, SteadySoon()));
   }
   size_t accepted() {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -96,11 +120,11 @@ TEST_F(DataConnectionTest, CarriesBytesBothWaysOnceConfirmed) {
   EXPECT_EQ(accepted_[0].lane, 3);
   const std::vector<uint8_t> sent = {1, 2, 3, 4};
   std::vector<uint8_t> got(4);
-  ASSERT_TRUE(WriteAll(dialled->fd, sent, Soon()).ok());
-  ASSERT_TRUE(ReadAll(accepted_[0].fd, absl::MakeSpan(got), Soon()).ok());
+  ASSERT_TRUE(WriteAll(dialled->fd, sent, SteadySoon()).ok());
+  ASSERT_TRUE(ReadAll(accepted_[0].fd, absl::MakeSpan(got), SteadySoon()).ok());
   EXPECT_EQ(got, sent);
-  ASSERT_TRUE(WriteAll(accepted_[0].fd, sent, Soon()).ok());
-  ASSERT_TRUE(ReadAll(dialled->fd, absl::MakeSpan(got), Soon()).ok());
+  ASSERT_TRUE(WriteAll(accepted_[0].fd, sent, SteadySoon()).ok());
+  ASSERT_TRUE(ReadAll(dialled->fd, absl::MakeSpan(got), SteadySoon()).ok());
   EXPECT_EQ(got, sent);
 }
 
@@ -119,9 +143,27 @@ TEST_F(DataConnectionTest, ClosesQuietlyOnAnUnknownSessionOrEpoch) {
   Descriptor raw = DialRaw();
   crypto::ConnectionId id = Identity();
   id.session = {9};
-  ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), Soon()).ok());
+  ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), SteadySoon()).ok());
   EXPECT_TRUE(Closed(raw));  // not one byte
   EXPECT_EQ(accepted(), 0u);
+}
+
+TEST_F(DataConnectionTest, ListensOnlyWithEveryCheck) {
+  DataListener::Options whole;
+  whole.listen_address = "127.0.0.1:0";
+  whole.find_secret = [](const crypto::SessionId&) { return crypto::SecretBytes(); };
+  whole.knows_epoch = [](const crypto::SessionId&, const crypto::EpochId&) { return false; };
+  whole.on_connection = [](DataConnection) {};
+  EXPECT_TRUE(DataListener::Start(whole).ok());
+  DataListener::Options none = whole;
+  none.find_secret = nullptr;
+  EXPECT_TRUE(absl::IsInvalidArgument(DataListener::Start(none).status()));
+  none = whole;
+  none.knows_epoch = nullptr;
+  EXPECT_TRUE(absl::IsInvalidArgument(DataListener::Start(none).status()));
+  none = whole;
+  none.on_connection = nullptr;
+  EXPECT_TRUE(absl::IsInvalidArgument(DataListener::Start(none).status()));
 }
 
 TEST_F(DataConnectionTest, DialFailsAsUnavailableWithoutListener) {
@@ -147,11 +189,11 @@ TEST_F(DataConnectionTest, RefusesEachFlippedByteOfTheDiallersSide) {
     crypto::ConnectionId id = Identity();
     DiallerHello hello = EncodeHello(id);
     if (flip < hello.size()) hello[flip] ^= 1;
-    ASSERT_TRUE(WriteAll(raw.get(), hello, Soon()).ok());
-    if (!ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), Soon()).ok()) continue;
+    ASSERT_TRUE(WriteAll(raw.get(), hello, SteadySoon()).ok());
+    if (!ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), SteadySoon()).ok()) continue;
     auto confirmation = *Confirm(Secret(7), id, Direction::kFromDialler);
     if (flip >= hello.size()) confirmation[flip - hello.size()] ^= 1;
-    ASSERT_TRUE(WriteAll(raw.get(), confirmation, Soon()).ok());
+    ASSERT_TRUE(WriteAll(raw.get(), confirmation, SteadySoon()).ok());
     EXPECT_TRUE(Closed(raw)) << "byte " << flip;
   }
   EXPECT_EQ(accepted(), 0u);
@@ -169,19 +211,19 @@ TEST_F(DataConnectionTest, DiallerRefusesEachFlippedByteOfTheAcceptorsSide) {
       while (fd < 0) fd = accept4(listening->get(), nullptr, nullptr, SOCK_NONBLOCK);
       Descriptor connection(fd);
       DiallerHello hello;
-      ASSERT_TRUE(ReadAll(fd, absl::MakeSpan(hello), Soon()).ok());
+      ASSERT_TRUE(ReadAll(fd, absl::MakeSpan(hello), SteadySoon()).ok());
       crypto::ConnectionId id = *DecodeHello(hello);
       id.acceptor_nonce = *RandomNonce();
       Nonce nonce = id.acceptor_nonce;
       if (flip < kNonceSize) nonce[flip] ^= 1;
-      ASSERT_TRUE(WriteAll(fd, nonce, Soon()).ok());
+      ASSERT_TRUE(WriteAll(fd, nonce, SteadySoon()).ok());
       Confirmation theirs;
-      ASSERT_TRUE(ReadAll(fd, absl::MakeSpan(theirs), Soon()).ok());
+      ASSERT_TRUE(ReadAll(fd, absl::MakeSpan(theirs), SteadySoon()).ok());
       EXPECT_EQ(CheckConfirmation(Secret(7), id, Direction::kFromDialler, theirs).ok(),
                 flip >= kNonceSize);
       auto own = *Confirm(Secret(7), id, Direction::kFromAcceptor);
       if (flip >= kNonceSize) own[flip - kNonceSize] ^= 1;
-      ASSERT_TRUE(WriteAll(fd, own, Soon()).ok());
+      ASSERT_TRUE(WriteAll(fd, own, SteadySoon()).ok());
     });
     auto dialled = Dial(7);
     acceptor.join();
@@ -193,9 +235,10 @@ TEST_F(DataConnectionTest, RefusesAReflectedConfirmation) {
   StartListener();
   Descriptor raw = DialRaw();
   crypto::ConnectionId id = Identity();
-  ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), Soon()).ok());
-  ASSERT_TRUE(ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), Soon()).ok());
-  ASSERT_TRUE(WriteAll(raw.get(), *Confirm(Secret(7), id, Direction::kFromAcceptor), Soon()).ok());
+  ASSERT_TRUE(WriteAll(raw.get(), EncodeHello(id), SteadySoon()).ok());
+  ASSERT_TRUE(ReadAll(raw.get(), absl::MakeSpan(id.acceptor_nonce), SteadySoon()).ok());
+  ASSERT_TRUE(
+      WriteAll(raw.get(), *Confirm(Secret(7), id, Direction::kFromAcceptor), SteadySoon()).ok());
   EXPECT_TRUE(Closed(raw));
 }
 
@@ -204,7 +247,7 @@ TEST_F(DataConnectionTest, ClosesAPreambleThatTakesTooLong) {
   Descriptor silent = DialRaw();
   Descriptor slow = DialRaw();
   const DiallerHello hello = EncodeHello(Identity());
-  ASSERT_TRUE(WriteAll(slow.get(), absl::MakeConstSpan(hello).first(40), Soon()).ok());
+  ASSERT_TRUE(WriteAll(slow.get(), absl::MakeConstSpan(hello).first(40), SteadySoon()).ok());
   const absl::Time start = absl::Now();
   EXPECT_TRUE(Closed(silent));
   EXPECT_TRUE(Closed(slow));
@@ -221,6 +264,23 @@ TEST_F(DataConnectionTest, CapsHalfOpenConnectionsAndServesOnAfterwards) {
   EXPECT_LE(listener_->half_open(), 4);
   for (Descriptor& fd : half_open) EXPECT_TRUE(Closed(fd));
   EXPECT_TRUE(Dial(7).ok());
+}
+
+TEST_F(DataConnectionTest, CapsHalfOpenConnectionsOfOneSource) {
+  StartListener(absl::Seconds(60), 256, 3);
+  std::vector<Descriptor> crowd;
+  for (int i = 0; i < 3; ++i) {
+    crowd.push_back(DialFrom("127.0.0.2"));
+    EXPECT_TRUE(Served(crowd.back()));
+  }
+  EXPECT_TRUE(Closed(DialFrom("127.0.0.2")));
+  EXPECT_EQ(listener_->refused(), 1u);
+  EXPECT_TRUE(Dial(7).ok()) << "another address";
+  // A place that is given back can be taken.
+  crowd.pop_back();
+  bool served = false;
+  for (int i = 0; i < 500 && !served; ++i) served = Served(DialFrom("127.0.0.2"));
+  EXPECT_TRUE(served);
 }
 
 TEST_F(DataConnectionTest, StopIsIdempotentAndEndsHalfOpenConnections) {

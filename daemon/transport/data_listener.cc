@@ -10,7 +10,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <list>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,10 +25,13 @@
 namespace caravan::transport {
 namespace {
 
+constexpr std::chrono::milliseconds kAcceptPause(50);
+
 // One connection in its preamble: first the hello, then the confirmation.
 struct HalfOpen {
   Descriptor fd;
-  absl::Time deadline;
+  std::string source;
+  SteadyTime deadline;
   std::array<uint8_t, kDiallerHelloSize> bytes{};
   size_t filled = 0;
   bool confirming = false;
@@ -68,7 +73,7 @@ class Listener final : public DataListener {
   std::atomic<int> half_open_count_{0};
   std::atomic<uint64_t> refused_{0};
   std::list<HalfOpen> half_open_;
-  absl::Time accept_again_ = absl::InfinitePast();
+  SteadyTime accept_again_{};
   std::thread thread_;  // last: it uses all of the above
 };
 
@@ -83,23 +88,29 @@ void Listener::Stop() {
 
 void Listener::AcceptAll() {
   while (true) {
-    Descriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    std::string source;
+    Descriptor fd = AcceptFrom(listener_.get(), &source);
     if (fd.get() < 0) {
       // Out of descriptors: the connection stays in the backlog, so don't spin on it.
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        accept_again_ = absl::Now() + absl::Milliseconds(50);
+        accept_again_ = std::chrono::steady_clock::now() + kAcceptPause;
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return;
     }
-    if (half_open_.size() >= static_cast<size_t>(options_.max_half_open)) {
+    const auto of_source = std::count_if(half_open_.begin(), half_open_.end(),
+                                         [&](const HalfOpen& c) { return c.source == source; });
+    if (half_open_.size() >= static_cast<size_t>(options_.max_half_open) ||
+        of_source >= options_.max_half_open_per_source) {
       ++refused_;
       continue;
     }
     Configure(fd.get(), options_.socket);
     half_open_.emplace_back();
     half_open_.back().fd = std::move(fd);
-    half_open_.back().deadline = absl::Now() + options_.preamble_timeout;
+    half_open_.back().source = std::move(source);
+    half_open_.back().deadline =
+        std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options_.preamble_timeout);
   }
 }
 
@@ -109,7 +120,7 @@ bool Listener::AnswerHello(HalfOpen& c) {
   c.id = *id;
   c.secret = options_.find_secret(c.id.session);
   if (c.secret.empty()) return false;
-  if (options_.knows_epoch && !options_.knows_epoch(c.id.session, c.id.epoch)) return false;
+  if (!options_.knows_epoch(c.id.session, c.id.epoch)) return false;
   auto nonce = RandomNonce();
   if (!nonce.ok()) return false;
   c.id.acceptor_nonce = *nonce;
@@ -154,20 +165,21 @@ Progress Listener::Advance(HalfOpen& c) {
 void Listener::Run() {
   std::vector<pollfd> polled;
   while (!stopping_.load()) {
-    const absl::Time now = absl::Now();
+    const SteadyTime now = std::chrono::steady_clock::now();
     polled.clear();
     polled.push_back({wake_.get(), POLLIN, 0});
     polled.push_back({listener_.get(), static_cast<short>(now >= accept_again_ ? POLLIN : 0), 0});
-    absl::Duration wait = absl::Seconds(60);
-    if (now < accept_again_) wait = accept_again_ - now;
+    SteadyTime wake = now + std::chrono::seconds(60);
+    if (now < accept_again_) wake = accept_again_;
     for (const HalfOpen& c : half_open_) {
       polled.push_back({c.fd.get(), POLLIN, 0});
-      wait = std::min(wait, c.deadline - now);
+      wake = std::min(wake, c.deadline);
     }
-    const int64_t ms = std::clamp<int64_t>(absl::ToInt64Milliseconds(wait) + 1, 0, 60000);
+    const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(wake - now);
+    const int64_t ms = std::clamp<int64_t>(wait.count() + 1, 0, 60000);
     if (poll(polled.data(), polled.size(), static_cast<int>(ms)) < 0 && errno != EINTR) return;
 
-    const absl::Time woken = absl::Now();
+    const SteadyTime woken = std::chrono::steady_clock::now();
     size_t index = 2;
     for (auto it = half_open_.begin(); it != half_open_.end(); ++index) {
       Progress progress = Progress::kWaiting;
@@ -184,8 +196,9 @@ void Listener::Run() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DataListener>> DataListener::Start(Options options) {
-  if (!options.find_secret || !options.on_connection) {
-    return absl::InvalidArgumentError("a data listener needs find_secret and on_connection");
+  if (!options.find_secret || !options.knows_epoch || !options.on_connection) {
+    return absl::InvalidArgumentError(
+        "a data listener needs find_secret, knows_epoch and on_connection");
   }
   auto listener = ListenOn(options.listen_address, options.socket);
   if (!listener.ok()) return listener.status();

@@ -12,15 +12,17 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 namespace caravan::transport {
 namespace {
 
-absl::Status WaitFor(int fd, short events, absl::Time deadline) {
+absl::Status WaitFor(int fd, short events, SteadyTime deadline) {
   while (true) {
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("the deadline passed");
-    const int64_t ms = std::clamp<int64_t>(absl::ToInt64Milliseconds(left) + 1, 1, 1000);
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= left.zero()) return absl::DeadlineExceededError("the deadline passed");
+    const int64_t ms = std::clamp<int64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1, 1, 1000);
     pollfd p{fd, events, 0};
     const int ready = poll(&p, 1, static_cast<int>(ms));
     if (ready > 0) return absl::OkStatus();
@@ -31,6 +33,25 @@ absl::Status WaitFor(int fd, short events, absl::Time deadline) {
 }
 
 }  // namespace
+
+SteadyTime ToSteady(absl::Time deadline) {
+  // What is further away than a day is as good as a day, and fits.
+  const absl::Duration left = std::min(deadline - absl::Now(), absl::Hours(24));
+  return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(left);
+}
+
+Descriptor AcceptFrom(int listener, std::string* source) {
+  sockaddr_storage from{};
+  socklen_t size = sizeof(from);
+  Descriptor fd(
+      accept4(listener, reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd.get() < 0) return fd;
+  char host[NI_MAXHOST] = "";
+  (void)getnameinfo(reinterpret_cast<const sockaddr*>(&from), size, host, sizeof(host), nullptr, 0,
+                    NI_NUMERICHOST);
+  *source = host;
+  return fd;
+}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {
@@ -92,7 +113,7 @@ void Configure(int fd, const SocketOptions& options) {
 }
 
 absl::StatusOr<Descriptor> ConnectTo(const std::string& address, const SocketOptions& options,
-                                     absl::Time deadline) {
+                                     SteadyTime deadline) {
   auto where = ParseAddress(address);
   if (!where.ok()) return where.status();
   Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -153,7 +174,7 @@ absl::StatusOr<int> LocalPort(int fd) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
-absl::Status WriteAll(int fd, absl::Span<const uint8_t> bytes, absl::Time deadline) {
+absl::Status WriteAll(int fd, absl::Span<const uint8_t> bytes, SteadyTime deadline) {
   while (!bytes.empty()) {
     const ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
@@ -167,7 +188,7 @@ absl::Status WriteAll(int fd, absl::Span<const uint8_t> bytes, absl::Time deadli
   return absl::OkStatus();
 }
 
-absl::Status ReadAll(int fd, absl::Span<uint8_t> bytes, absl::Time deadline) {
+absl::Status ReadAll(int fd, absl::Span<uint8_t> bytes, SteadyTime deadline) {
   while (!bytes.empty()) {
     const ssize_t n = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n > 0) {

@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -16,6 +17,11 @@
 #include "daemon/transport/data_connection.h"
 
 namespace caravan::transport {
+
+// Deadlines are of this clock: nobody can set it back.
+using SteadyTime = std::chrono::steady_clock::time_point;
+// The moment on it that is as far away as `deadline` is now.
+SteadyTime ToSteady(absl::Time deadline);
 
 // Owns a descriptor.
 class Descriptor {
@@ -42,7 +48,10 @@ struct SocketAddress {
 absl::StatusOr<SocketAddress> ParseAddress(const std::string& address);
 
 absl::StatusOr<Descriptor> ConnectTo(const std::string& address, const SocketOptions& options,
-                                     absl::Time deadline);
+                                     SteadyTime deadline);
+// The next connection of the backlog, not yet configured, and the address that it comes from,
+// without the port. -1 and errno as accept4().
+Descriptor AcceptFrom(int listener, std::string* source);
 absl::StatusOr<Descriptor> ListenOn(const std::string& address, const SocketOptions& options);
 absl::StatusOr<int> LocalPort(int fd);
 // TCP_NODELAY, congestion control and buffer sizes, as far as the kernel has them.
@@ -50,8 +59,8 @@ void Configure(int fd, const SocketOptions& options);
 
 // Moves all of `bytes`, or fails: Unavailable at the end of the stream or on a reset,
 // DeadlineExceeded.
-absl::Status WriteAll(int fd, absl::Span<const uint8_t> bytes, absl::Time deadline);
-absl::Status ReadAll(int fd, absl::Span<uint8_t> bytes, absl::Time deadline);
+absl::Status WriteAll(int fd, absl::Span<const uint8_t> bytes, SteadyTime deadline);
+absl::Status ReadAll(int fd, absl::Span<uint8_t> bytes, SteadyTime deadline);
 
 }  // namespace caravan::transport
 

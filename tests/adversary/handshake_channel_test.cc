@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -216,6 +217,32 @@ TEST(ChannelAdversary, HalfOpenHandshakesAreCappedInAllAndBySource) {
   }
 }
 
+// The usual cap, all but one place of it taken by handshakes that have cost this node a key
+// exchange and go no further.
+TEST(ChannelAdversary, AnHonestPeerGetsInPastAHouseFullOfHalfOpenHandshakes) {
+  ManagerOptions options;
+  options.handshake_timeout = absl::Minutes(2);
+  options.max_half_open_per_source = options.max_half_open;
+  const int idle = options.max_half_open - 1;
+  LoopbackNode node(std::move(options));
+  const std::unique_ptr<Identity> identity = std::move(*Identity::Create());
+  const std::unique_ptr<TlsContext> context = std::move(*TlsContext::Create(*identity));
+  const std::unique_ptr<TlsChannel> client =
+      std::move(*TlsChannel::Create(*context, crypto::Role::kInitiator));
+  ASSERT_TRUE(client->Advance().ok());
+  const std::string hello(client->pending().begin(), client->pending().end());
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  for (int i = 0; i < idle; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(node.manager->port()));
+    ASSERT_TRUE(peers.back()->SendBytes(hello));
+    ASSERT_TRUE(peers.back()->HasAnswer()) << "half-open handshake " << i;
+  }
+  EXPECT_TRUE(node.refusals().empty()) << node.refusals().front();
+  LoopbackNode honest;
+  const absl::Status status = honest.Connect(node).status();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(ChannelAdversary, EstablishedSessionsAreNotHalfOpen) {
   ManagerOptions options;
   options.max_half_open = 1;
@@ -223,6 +250,66 @@ TEST(ChannelAdversary, EstablishedSessionsAreNotHalfOpen) {
   LoopbackNode first, second;
   EXPECT_TRUE(first.Connect(node).ok());
   EXPECT_TRUE(second.Connect(node).ok());
+}
+
+TEST(ChannelAdversary, SessionsAreCappedBeforeEvidenceIsMade) {
+  ManagerOptions options;
+  options.max_sessions = 2;
+  LoopbackNode node(std::move(options));
+  LoopbackNode first, second, third;
+  ASSERT_TRUE(first.Connect(node).ok());
+  const std::shared_ptr<Session> leaving = *second.Connect(node);
+  EXPECT_EQ(ReasonOf(third.Connect(node).status()), kSessions);
+  EXPECT_EQ(node.attester.collected(), 2);
+  leaving->Close(absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] { return third.Connect(node).ok(); }));
+}
+
+// One key, and a new connection for each of its many sessions.
+TEST(ChannelAdversary, AMemberThatOpensSessionsWithoutEndIsHeldToItsFew) {
+  ManagerOptions options;
+  options.max_sessions_per_peer = 3;
+  LoopbackNode node(std::move(options));
+  FakeAttester genuine;
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  int refused = 0;
+  for (int i = 0; i < 24; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(node.manager->port()));
+    if (i > 0) peers.back()->TakeIdentity(*peers.front());
+    ASSERT_TRUE(peers.back()->StartTls({}));
+    if (!peers.back()->RunHandshake(genuine)) ++refused;
+    EXPECT_LE(node.manager->List().size(), 6u);
+  }
+  EXPECT_EQ(node.established() + refused, 24);
+  EXPECT_GE(node.established(), 6);
+  for (const std::string& reason : node.refusals()) EXPECT_EQ(reason, kSessions);
+  // What drains gives way; the newest stays, and goes on.
+  EXPECT_TRUE(Eventually([&] { return node.manager->List().size() <= 3; }));
+  const auto sessions = node.manager->List();
+  EXPECT_EQ(std::count_if(sessions.begin(), sessions.end(),
+                          [](const auto& session) { return !session->draining(); }),
+            1);
+}
+
+// Two that have shown their evidence, and one place: who comes second hears no, and not yes before.
+TEST(ChannelAdversary, APeerThatIsRefusedAfterItsAcceptGetsNone) {
+  ManagerOptions options;
+  options.max_sessions = 1;
+  LoopbackNode node(std::move(options));
+  FakeAttester genuine;
+  RawPeer late(node.manager->port());
+  ASSERT_TRUE(late.StartTls({}));
+  std::string accept;
+  ASSERT_TRUE(late.RunHandshake(genuine, MessageType::kAccept, &accept));
+  RawPeer first(node.manager->port());
+  ASSERT_TRUE(first.StartTls({}));
+  ASSERT_TRUE(first.RunHandshake(genuine)) << first.handshake().status();
+  ASSERT_TRUE(late.WriteMessage(accept));
+  const std::string answer = late.ReadMessage();
+  const absl::StatusOr<Alert> alert = DecodeAlert(crypto::AsBytes(answer));
+  ASSERT_TRUE(alert.ok()) << "the first message after accept is of type " << int{answer[0]};
+  EXPECT_EQ(alert->reason, kSessions);
+  EXPECT_EQ(node.established(), 1);
 }
 
 TEST(ChannelAdversary, APeerWithoutGenuineEvidenceIsToldTheCheck) {

@@ -103,6 +103,12 @@ bool RawPeer::SendBytes(std::string_view bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
+bool RawPeer::HasAnswer() {
+  constexpr uint8_t kAlert = 21;  // RFC 8446, 5.1
+  uint8_t type = 0;
+  return recv(socket_.get(), &type, 1, MSG_PEEK) == 1 && type != kAlert;
+}
+
 bool RawPeer::WaitClosed() {
   char bytes[4096];
   while (true) {
@@ -110,6 +116,13 @@ bool RawPeer::WaitClosed() {
     if (got == 0) return true;
     if (got < 0) return errno == ECONNRESET || errno == EPIPE;
   }
+}
+
+void RawPeer::TakeIdentity(const RawPeer& other) {
+  EVP_PKEY_up_ref(other.key_.get());
+  key_.reset(other.key_.get());
+  X509_up_ref(other.certificate_.get());
+  certificate_.reset(other.certificate_.get());
 }
 
 bool RawPeer::StartTls(const RawOptions& options) {
@@ -136,7 +149,9 @@ bool RawPeer::StartTls(const RawOptions& options) {
         nullptr);
   }
   if (options.certificate != RawCertificate::kNone) {
-    certificate_ = MakeCertificateForTest(options.certificate, &key_);
+    if (certificate_ == nullptr) {
+      certificate_ = MakeCertificateForTest(options.certificate, &key_);
+    }
     SSL_CTX_use_certificate(ctx, certificate_.get());
     SSL_CTX_use_PrivateKey(ctx, key_.get());
     if (options.certificate == RawCertificate::kTwo) {
@@ -202,7 +217,8 @@ std::string RawPeer::ReadAlert() {
   }
 }
 
-bool RawPeer::RunHandshake(attestation::Attester& attester, std::optional<MessageType> until) {
+bool RawPeer::RunHandshake(attestation::Attester& attester, std::optional<MessageType> until,
+                           std::string* held) {
   CertificatePtr peer(SSL_get1_peer_certificate(ssl_.get()));
   if (peer == nullptr) return false;
   HandshakeOptions options;
@@ -227,7 +243,10 @@ bool RawPeer::RunHandshake(attestation::Attester& attester, std::optional<Messag
   const FakeAppraiser appraiser;
   while (true) {
     for (const std::string& message : handshake_->TakeOutput()) {
-      if (until.has_value() && *TypeOf(crypto::AsBytes(message)) == *until) return true;
+      if (until.has_value() && *TypeOf(crypto::AsBytes(message)) == *until) {
+        if (held != nullptr) *held = message;
+        return true;
+      }
       if (!WriteMessage(message)) return false;
     }
     if (handshake_->established()) return true;

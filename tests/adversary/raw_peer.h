@@ -51,9 +51,13 @@ class RawPeer {
   explicit RawPeer(Descriptor socket) : socket_(std::move(socket)) {}
 
   bool SendBytes(std::string_view bytes);
+  // Whether a byte that is no TLS alert waits, without taking it: the other side goes on.
+  bool HasAnswer();
   // True once the other side has closed.
   bool WaitClosed();
 
+  // Shows the certificate of `other`, as the same node would.
+  void TakeIdentity(const RawPeer& other);
   // TLS as the client, or, with a socket given, as the server. False when it failed here.
   bool StartTls(const RawOptions& options);
   bool Write(std::string_view plaintext);
@@ -65,9 +69,10 @@ class RawPeer {
 
   bool UpdateKeys() { return SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1; }
 
-  // The real handshake with genuine evidence; with `until` set it stops before sending that type.
+  // The real handshake with genuine evidence; with `until` set it stops before sending that type,
+  // which goes to `held` instead.
   bool RunHandshake(attestation::Attester& attester,
-                    std::optional<MessageType> until = std::nullopt);
+                    std::optional<MessageType> until = std::nullopt, std::string* held = nullptr);
   Handshake& handshake() { return *handshake_; }
 
  private:

@@ -13,6 +13,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "crypto/hash.h"
@@ -21,10 +22,6 @@
 
 namespace caravan::testing {
 namespace {
-
-std::string Runfile(const std::string& path) {
-  return absl::StrCat(std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"), "/", path);
-}
 
 template <size_t N>
 std::string Hex(const std::array<uint8_t, N>& bytes) {
@@ -54,7 +51,12 @@ void WriteAll(const std::string& path, const std::string& text, int mode) {
   chmod(path.c_str(), mode);
 }
 
+std::string Cluster::Runfile(const std::string& path) {
+  return absl::StrCat(std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"), "/", path);
+}
+
 std::string Cluster::Daemon() { return Runfile("daemon/caravand"); }
+std::string Cluster::StruckDaemon() { return Runfile("tests/integration/caravand_struck"); }
 
 Cluster::Cluster() {
   char folder[] = "/tmp/caravan-XXXXXX";
@@ -79,14 +81,16 @@ void Cluster::WriteRootAndPolicy() {
            std::string(key.begin(), key.end()), 0600);
   WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureChainFile), pem->chain);
   WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureCrlFile), pem->crl);
-  std::string daemon = ReadAll(Daemon());
+  std::string measurements;
+  for (const std::string& path : {Daemon(), StruckDaemon()}) {
+    const std::string binary = ReadAll(path);
+    absl::StrAppend(&measurements, "  measurements { name: \"",
+                    std::filesystem::path(path).filename().string(), "\" sha384: \"",
+                    Hex(crypto::Sha384(crypto::AsBytes(binary))), "\" }\n");
+  }
   WriteAll(folder_ + "/policy.textproto",
            absl::StrCat("name: \"test\"\nallow_insecure: true\ninsecure_root_spki_sha256: \"",
-                        Hex(root->SpkiSha256()),
-                        "\"\nsnp {\n  measurements { name: \"caravand\" "
-                        "sha384: \"",
-                        Hex(crypto::Sha384(crypto::AsBytes(daemon))),
-                        "\" }\n"
+                        Hex(root->SpkiSha256()), "\"\nsnp {\n", measurements,
                         "  any_platform: true\n  any_tcb: true\n  allow_smt: true\n}\n"));
 }
 
@@ -102,11 +106,15 @@ std::string Cluster::WriteConfig(int node, const std::string& limits) const {
   return path;
 }
 
-void Cluster::Start(int node, const std::string& limits, const std::string& binary) {
+void Cluster::Start(int node, const std::string& limits, const std::string& binary,
+                    const std::vector<std::string>& arguments) {
   std::string ready = absl::StrCat(folder_, "/ready", node);
   std::filesystem::remove(ready);
-  daemons_[node] = Process({binary.empty() ? Daemon() : binary, "--config",
-                            WriteConfig(node, limits), "--ready-file", ready});
+  std::vector<std::string> command = {binary.empty() ? Daemon() : binary, "--config",
+                                      WriteConfig(node, limits), "--ready-file", ready};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  daemons_[node] = Process();  // what ran there has ended before the next begins
+  daemons_[node] = Process(command);
   for (absl::Time end = absl::Now() + absl::Seconds(60); absl::Now() < end;
        absl::SleepFor(absl::Milliseconds(20))) {
     std::string text = ReadAll(ready);
@@ -140,11 +148,14 @@ void Cluster::CloseSession(int node, const std::string& id) const {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-Process Cluster::Worker(int node, int size, const std::string& name, uint64_t count,
-                        int deadline_ms, uint64_t operations) const {
-  return Process({Runfile("tests/integration/worker"), runtime_dir(node), address(0), name,
-                  absl::StrCat(node), absl::StrCat(size), absl::StrCat(count),
-                  absl::StrCat(deadline_ms), absl::StrCat(operations)});
+Process Cluster::Worker(int node, int size, const Job& job) const {
+  return Process(
+      {Runfile("tests/integration/worker"), absl::StrCat("runtime_dir=", runtime_dir(node)),
+       absl::StrCat("root=", address(0)), absl::StrCat("name=", job.name),
+       absl::StrCat("rank=", node), absl::StrCat("size=", size),
+       absl::StrCat("counts=", absl::StrJoin(job.counts, ",")),
+       absl::StrCat("operations=", job.operations), absl::StrCat("deadline_ms=", job.deadline_ms),
+       absl::StrCat("algorithm=", job.algorithm), absl::StrCat("linger=", job.linger)});
 }
 
 std::string Cluster::AlteredDaemon() const {

@@ -14,6 +14,16 @@
 
 namespace caravan::testing {
 
+// What an application does: worker.cc.
+struct Job {
+  std::string name = "train";  // of the communicator
+  std::vector<uint64_t> counts = {4096};
+  int operations = 0;  // of each count; 0: until something fails
+  int deadline_ms = 30'000;
+  int algorithm = 0;  // caravan::Algorithm
+  bool linger = false;
+};
+
 class Cluster {
  public:
   // Makes the root, the policy and a folder for all under the system's temporary folder: a Unix
@@ -22,8 +32,9 @@ class Cluster {
   ~Cluster();
 
   // Starts a daemon for node i and waits until it is ready. `limits`: text of a LimitsConfig.
-  // Where `binary` is empty, the daemon that the policy lists.
-  void Start(int node, const std::string& limits = "", const std::string& binary = "");
+  // Where `binary` is empty, caravand. `arguments` come after the usual ones.
+  void Start(int node, const std::string& limits = "", const std::string& binary = "",
+             const std::vector<std::string>& arguments = {});
   void StartAll(int nodes);
   Process& daemon(int node) { return daemons_[node]; }
   std::string runtime_dir(int node) const;
@@ -33,13 +44,14 @@ class Cluster {
   void CloseSession(int node, const std::string& id) const;
 
   // An application on node i as rank i of a communicator whose root is node 0.
-  Process Worker(int node, int size, const std::string& name, uint64_t count, int deadline_ms,
-                 uint64_t operations = 0) const;
+  Process Worker(int node, int size, const Job& job) const;
 
   // A copy of the daemon with one more byte.
   std::string AlteredDaemon() const;
   const std::string& folder() const { return folder_; }
-  static std::string Daemon();  // path of caravand
+  static std::string Runfile(const std::string& path);
+  static std::string Daemon();        // path of caravand
+  static std::string StruckDaemon();  // path of caravand_struck; the policy lists it as well
   std::string WriteConfig(int node, const std::string& limits) const;
 
  private:

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/lineage.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "crypto/hash.h"
+#include "daemon/service/epoch.h"
+
+namespace caravan::service {
+namespace {
+
+// "train[0,2,3]", or "train#" and a hash of both where that is too long for a name.
+std::string ChildName(const std::string& parent, const std::vector<uint32_t>& members) {
+  const std::string full = absl::StrCat(parent, "[", absl::StrJoin(members, ","), "]");
+  if (full.size() <= kMaxCommunicatorName) return full;
+  const crypto::Sha256Digest digest =
+      crypto::Sha256({reinterpret_cast<const uint8_t*>(full.data()), full.size()});
+  const std::string end = absl::StrCat("#", ShortHex(digest));
+  // A name of one level stays readable; below that, the hash stands for all that was before.
+  const std::string begin = parent.substr(0, parent.find_first_of("[#"));
+  return begin.size() + end.size() <= kMaxCommunicatorName ? absl::StrCat(begin, end) : end;
+}
+
+}  // namespace
+
+absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, uint32_t parent_rank,
+                                     const std::vector<uint32_t>& members, uint32_t rank) {
+  const uint32_t size = static_cast<uint32_t>(parent.members_size());
+  if (members.empty() || members.size() > size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("members: ", members.size(), " of a communicator of ", size));
+  }
+  std::vector<bool> seen(size, false);
+  Lineage lineage;
+  for (const uint32_t member : members) {
+    if (member >= size || seen[member]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("members: rank ", member, " of ", size, " is out of range or named twice"));
+    }
+    seen[member] = true;
+    lineage.spkis.push_back(parent.members(static_cast<int>(member)).spki());
+  }
+  if (rank >= members.size() || members[rank] != parent_rank) {
+    return absl::InvalidArgumentError(absl::StrCat("rank: ", rank,
+                                                   " is not where members name this node, rank ",
+                                                   parent_rank, " of the parent"));
+  }
+  lineage.name = ChildName(parent.communicator(), members);
+  lineage.root_address = parent.members(static_cast<int>(members[0])).control_address();
+  return lineage;
+}
+
+absl::Status CheckLineage(const Lineage& lineage, const v1::Roster& roster) {
+  for (size_t rank = 0; rank < lineage.spkis.size(); ++rank) {
+    const int index = static_cast<int>(rank);
+    if (index < roster.members_size() && roster.members(index).spki() == lineage.spkis[rank]) {
+      continue;
+    }
+    return absl::PermissionDeniedError(
+        absl::StrCat(RankName(roster, static_cast<uint32_t>(rank)), " of \"", roster.communicator(),
+                     "\" is not the node that it was in the parent: it may have restarted"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace caravan::service

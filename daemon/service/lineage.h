@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A communicator whose members are members of another one: what follows from the parent's roster.
+// Pure.
+#ifndef CARAVAN_DAEMON_SERVICE_LINEAGE_H_
+#define CARAVAN_DAEMON_SERVICE_LINEAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/caravan/v1/peer.pb.h"
+
+namespace caravan::service {
+
+struct Lineage {
+  std::string name;                // of the new communicator: the same on all its ranks
+  std::string root_address;        // of its rank 0
+  std::vector<std::string> spkis;  // of its members, by new rank
+};
+
+// `members`: ranks of the parent, in the order of the new ranks; `rank` is the new one of the node
+// that was `parent_rank`. InvalidArgument names the field.
+absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, uint32_t parent_rank,
+                                     const std::vector<uint32_t>& members, uint32_t rank);
+
+// PermissionDenied when a member of `roster` is another node than it was in the parent.
+absl::Status CheckLineage(const Lineage& lineage, const v1::Roster& roster);
+
+}  // namespace caravan::service
+
+#endif  // CARAVAN_DAEMON_SERVICE_LINEAGE_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/lineage.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace caravan::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+v1::Roster Parent(int size, const std::string& name = "train") {
+  v1::Roster roster;
+  roster.set_communicator(name);
+  for (int i = 0; i < size; ++i) {
+    v1::Member* member = roster.add_members();
+    member->set_rank(static_cast<uint32_t>(i));
+    member->set_spki(std::string(32, static_cast<char>('a' + i)));
+    member->set_control_address(absl::StrCat("10.0.0.", i, ":7400"));
+    member->set_node(absl::StrCat("node", i));
+  }
+  return roster;
+}
+
+TEST(Lineage, NamesTheRootAndTheNodes) {
+  auto lineage = TraceLineage(Parent(4), 2, {3, 2}, 1);
+  ASSERT_TRUE(lineage.ok()) << lineage.status();
+  EXPECT_EQ(lineage->name, "train[3,2]");
+  EXPECT_EQ(lineage->root_address, "10.0.0.3:7400");
+  EXPECT_THAT(lineage->spkis, ElementsAre(std::string(32, 'd'), std::string(32, 'c')));
+}
+
+TEST(Lineage, KeepsNamesWithinTheirLimit) {
+  std::vector<uint32_t> members;
+  for (uint32_t i = 0; i < 64; ++i) members.push_back(i);
+  auto one = TraceLineage(Parent(64), 0, members, 0);
+  auto two = TraceLineage(Parent(64, one->name), 0, members, 0);
+  std::swap(members[1], members[2]);
+  auto other = TraceLineage(Parent(64), 0, members, 0);
+  EXPECT_THAT(one->name, StartsWith("train#"));
+  EXPECT_THAT(two->name, StartsWith("train#"));
+  EXPECT_LE(one->name.size(), 128u);
+  EXPECT_NE(one->name, two->name);
+  EXPECT_NE(one->name, other->name);
+  auto longest = TraceLineage(Parent(2, std::string(128, 'n')), 0, {0}, 0);
+  EXPECT_LE(longest->name.size(), 128u);
+}
+
+TEST(Lineage, RefusesMembersThatCannotBe) {
+  auto why = [](const std::vector<uint32_t>& members, uint32_t rank) {
+    return std::string(TraceLineage(Parent(4), 1, members, rank).status().message());
+  };
+  EXPECT_THAT(why({}, 0), HasSubstr("members: 0 of a communicator of 4"));
+  EXPECT_THAT(why({0, 1, 4}, 1), HasSubstr("members: rank 4 of 4"));
+  EXPECT_THAT(why({1, 1}, 0), HasSubstr("named twice"));
+  EXPECT_THAT(why({0, 2}, 0), HasSubstr("rank: 0 is not where members name this node"));
+  EXPECT_THAT(why({0, 1}, 2), HasSubstr("rank: 2"));
+}
+
+TEST(Lineage, RefusesANodeThatWasNoMember) {
+  auto lineage = TraceLineage(Parent(3), 0, {0, 2}, 0);
+  v1::Roster roster;
+  roster.set_communicator(lineage->name);
+  *roster.add_members() = Parent(3).members(0);
+  *roster.add_members() = Parent(3).members(2);
+  EXPECT_TRUE(CheckLineage(*lineage, roster).ok());
+  roster.mutable_members(1)->set_spki(std::string(32, 'z'));
+  const absl::Status status = CheckLineage(*lineage, roster);
+  EXPECT_TRUE(absl::IsPermissionDenied(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 (node2) of \"train[0,2]\""));
+}
+
+}  // namespace
+}  // namespace caravan::service
