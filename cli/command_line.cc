@@ -148,19 +148,24 @@ class CommandLine {
     PlanExplainOptions& o = values_.plan;
     explain
         .add_option("op", o.op,
-                    "allreduce, allgather, reducescatter, broadcast, send, recv, barrier")
+                    "allreduce, allgather, allgatherv, reducescatter, broadcast, reduce, gather, "
+                    "scatter, alltoall, alltoallv, send, recv, barrier")
         ->capture_default_str();
-    explain.add_option("--count", o.count, "elements, as NCCL counts them");
+    explain.add_option("--count", o.count,
+                       "elements, as NCCL counts them; the sum of equal counts for a v form");
     explain.add_option("--bytes", o.bytes, "the same in bytes; 1 MiB when neither is given");
-    explain.add_option("--dtype", o.dtype, "f16, bf16, f32, f64, int32, int64")
+    explain.add_option("--dtype", o.dtype, "f16, bf16, f32, f64, int8 to int64, uint8 to uint64")
         ->capture_default_str();
     explain.add_option("--reduce", o.reduce, "sum, prod, min, max, avg")->capture_default_str();
     explain.add_option("--ranks", o.ranks, "of the communicator")->capture_default_str();
     explain.add_option("--rank", o.rank, "whose plan")->capture_default_str();
-    explain.add_option("--root", o.root, "of a broadcast")->capture_default_str();
+    explain.add_option("--root", o.root, "of a broadcast, reduce, gather or scatter")
+        ->capture_default_str();
     explain.add_option("--peer", o.peer, "of a send or recv; the next rank by default");
     explain
-        .add_option("--algorithm", o.algorithm, "auto, direct, ring, ring-forward, chain-forward")
+        .add_option("--algorithm", o.algorithm,
+                    "auto, direct, ring, ring-forward, chain-forward, doubling-forward, one-shot, "
+                    "binomial-forward, bruck-forward")
         ->capture_default_str();
     explain.add_option("--chunk-log2", o.chunk_log2, "chunks of 2^14 to 2^18 bytes")
         ->capture_default_str();

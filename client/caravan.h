@@ -35,6 +35,12 @@ enum class DataType : uint8_t {
   kFloat64 = 4,
   kInt32 = 5,
   kInt64 = 6,
+  kInt8 = 7,
+  kUint8 = 8,
+  kInt16 = 9,
+  kUint16 = 10,
+  kUint32 = 11,
+  kUint64 = 12,
 };
 enum class ReduceOp : uint8_t { kSum = 1, kProd = 2, kMin = 3, kMax = 4, kAvg = 5 };
 enum class Algorithm : uint8_t {
@@ -43,6 +49,10 @@ enum class Algorithm : uint8_t {
   kRing = 2,
   kRingForward = 3,
   kChainForward = 4,
+  kDoublingForward = 5,
+  kOneShot = 6,
+  kBinomialForward = 7,
+  kBruckForward = 8,
 };
 
 size_t SizeOf(DataType type);  // bytes of one element
@@ -149,6 +159,32 @@ class Communicator {
   virtual absl::StatusOr<Work> Broadcast(BufferRef input, BufferRef output, uint64_t count,
                                          DataType type, int root,
                                          Algorithm algorithm = Algorithm::kAuto) = 0;
+  // The root gets the result; `output` is ignored elsewhere.
+  virtual absl::StatusOr<Work> Reduce(BufferRef input, BufferRef output, uint64_t count,
+                                      DataType type, ReduceOp op, int root,
+                                      Algorithm algorithm = Algorithm::kAuto) = 0;
+  // `count` elements from each rank; the root's output holds size × count and is ignored elsewhere.
+  virtual absl::StatusOr<Work> Gather(BufferRef input, BufferRef output, uint64_t count,
+                                      DataType type, int root) = 0;
+  // `count` elements to each rank; the root's input holds size × count and is ignored elsewhere.
+  virtual absl::StatusOr<Work> Scatter(BufferRef input, BufferRef output, uint64_t count,
+                                       DataType type, int root) = 0;
+  // `count` elements from each rank to each; both hold size × count. Not in place.
+  virtual absl::StatusOr<Work> AllToAll(BufferRef input, BufferRef output, uint64_t count,
+                                        DataType type, Algorithm algorithm = Algorithm::kAuto) = 0;
+  // Counts differ by rank: one for each, blocks one after another in the order of ranks. The
+  // counts are copied before these return. ResourceExhausted when as many such operations are
+  // outstanding as their 1 MiB of shared memory holds (256 up to 256 ranks).
+  // `counts[r]` elements from rank r, the same vector on every rank; output holds their sum.
+  virtual absl::StatusOr<Work> AllGatherV(BufferRef input, BufferRef output,
+                                          absl::Span<const uint64_t> counts, DataType type,
+                                          Algorithm algorithm = Algorithm::kAuto) = 0;
+  // `send_counts[r]` elements to rank r, `receive_counts[r]` from it. The two ends of a pair must
+  // agree; where they do not, the communicator fails and the error names the pair. Not in place.
+  virtual absl::StatusOr<Work> AllToAllV(BufferRef input, absl::Span<const uint64_t> send_counts,
+                                         BufferRef output,
+                                         absl::Span<const uint64_t> receive_counts,
+                                         DataType type) = 0;
   virtual absl::StatusOr<Work> Send(BufferRef input, uint64_t count, DataType type, int peer) = 0;
   virtual absl::StatusOr<Work> Recv(BufferRef output, uint64_t count, DataType type, int peer) = 0;
   virtual absl::StatusOr<Work> Barrier() = 0;

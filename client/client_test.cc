@@ -3,6 +3,7 @@
 // The library against a daemon in this process: real sockets and real shared memory.
 #include <atomic>
 #include <numeric>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +71,44 @@ TEST_F(ClientTest, MovesTheInputToTheOutput) {
   EXPECT_TRUE(work->Test());
   EXPECT_EQ((*output)->As<float>()[1023], 1024.0f);
   EXPECT_EQ(comm_->AsyncError(), absl::OkStatus());
+}
+
+TEST_F(ClientTest, KeepsTheCountsOfEachOutstandingOperation) {
+  FakeDaemon::Options options;
+  std::set<uint64_t> places;
+  options.on_operation = [&](v1::SharedRing&, const v1::SubmitEntry& entry) {
+    EXPECT_NE(entry.counts_buffer, 0u);
+    EXPECT_EQ(entry.counts_offset % sizeof(uint64_t), 0u);
+    places.insert(entry.counts_offset);
+    return 0u;
+  };
+  Start(std::move(options));
+  auto output = node_->Allocate(4096);
+  ASSERT_TRUE(output.ok()) << output.status();
+  const uint64_t counts[] = {1024};
+  std::iota(buffer_->As<float>(), buffer_->As<float>() + 1024, 1.0f);
+  daemon_->Hold();
+  std::vector<Work> works;
+  for (int i = 0; i < 128; ++i) {
+    auto gather = comm_->AllGatherV(*buffer_, **output, counts, DataType::kFloat32);
+    ASSERT_TRUE(gather.ok()) << gather.status();
+    works.push_back(*gather);
+    auto exchange = comm_->AllToAllV(*buffer_, counts, **output, counts, DataType::kFloat32);
+    ASSERT_TRUE(exchange.ok()) << exchange.status();
+    works.push_back(*exchange);
+  }
+  EXPECT_EQ(comm_->AllGatherV(*buffer_, **output, counts, DataType::kFloat32).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(daemon_->buffers(), 3u);  // one holds all counts
+  daemon_->Release();
+  for (const Work& work : works) EXPECT_EQ(work.Wait(), absl::OkStatus());
+  EXPECT_EQ(places.size(), works.size());
+  EXPECT_EQ((*output)->As<float>()[1023], 1024.0f);
+  // Their places are free again.
+  auto again = comm_->AllGatherV(*buffer_, **output, counts, DataType::kFloat32);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->Wait(), absl::OkStatus());
+  EXPECT_EQ(places.size(), works.size());
 }
 
 TEST_F(ClientTest, WakesADaemonThatSleeps) {

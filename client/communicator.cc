@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/caravan.h"
 #include "client/connection.h"
+#include "client/counts_area.h"
 #include "client/node.h"
 #include "client/operation.h"
 #include "client/ring.h"
@@ -80,7 +81,8 @@ class LocalCommunicator : public Communicator {
         handle_(handle),
         rank_(rank),
         size_(size),
-        options_(options) {}
+        options_(options),
+        counts_(size) {}
 
   // Blocks until the communicator stands. `rendezvous` is empty where `lineage` names a parent.
   static absl::StatusOr<std::unique_ptr<Communicator>> Make(
@@ -117,6 +119,44 @@ class LocalCommunicator : public Communicator {
                                  int root, Algorithm algorithm) override {
     Arguments a = Describe(Operation::kBroadcast, count, type, algorithm);
     a.root = root;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> Reduce(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                              ReduceOp op, int root, Algorithm algorithm) override {
+    Arguments a = Describe(Operation::kReduce, count, type, algorithm);
+    a.reduce = op;
+    a.root = root;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> Gather(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                              int root) override {
+    Arguments a = Describe(Operation::kGather, count, type, Algorithm::kAuto);
+    a.root = root;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> Scatter(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                               int root) override {
+    Arguments a = Describe(Operation::kScatter, count, type, Algorithm::kAuto);
+    a.root = root;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> AllToAll(BufferRef input, BufferRef output, uint64_t count, DataType type,
+                                Algorithm algorithm) override {
+    return Submit(Describe(Operation::kAllToAll, count, type, algorithm), &input, &output);
+  }
+  absl::StatusOr<Work> AllGatherV(BufferRef input, BufferRef output,
+                                  absl::Span<const uint64_t> counts, DataType type,
+                                  Algorithm algorithm) override {
+    Arguments a = Describe(Operation::kAllGatherV, 0, type, algorithm);
+    a.counts = counts;
+    return Submit(a, &input, &output);
+  }
+  absl::StatusOr<Work> AllToAllV(BufferRef input, absl::Span<const uint64_t> send_counts,
+                                 BufferRef output, absl::Span<const uint64_t> receive_counts,
+                                 DataType type) override {
+    Arguments a = Describe(Operation::kAllToAllV, 0, type, Algorithm::kAuto);
+    a.counts = send_counts;
+    a.receive_counts = receive_counts;
     return Submit(a, &input, &output);
   }
   absl::StatusOr<Work> Send(BufferRef input, uint64_t count, DataType type, int peer) override {
@@ -226,9 +266,22 @@ class LocalCommunicator : public Communicator {
     }
     auto entry = client::BuildEntry(arguments, rank_, size_);
     if (!entry.ok()) return entry.status();
-    auto id = ring_->Submit(*entry);
+    const bool counts = !arguments.counts.empty();
+    auto id = counts ? SubmitWithCounts(*entry, arguments) : ring_->Submit(*entry);
     if (!id.ok()) return id.status();
     return Work(ring_, *id);
+  }
+
+  absl::StatusOr<uint64_t> SubmitWithCounts(v1::SubmitEntry entry, const Arguments& arguments) {
+    return counts_.Submit(
+        arguments.counts, arguments.receive_counts,
+        [this](uint64_t bytes) { return LocalNode(connection_).Allocate(bytes); },
+        [this](uint64_t id) { return ring_->Done(id); },
+        [&](Place place) {
+          entry.counts_buffer = place.id;
+          entry.counts_offset = place.offset;
+          return ring_->Submit(entry);
+        });
   }
 
   const std::shared_ptr<Connection> connection_;
@@ -237,6 +290,7 @@ class LocalCommunicator : public Communicator {
   const int rank_;
   const int size_;
   const CommunicatorOptions options_;
+  client::CountsArea counts_;
   std::once_flag abort_once_;
   std::thread aborting_;  // started once, under abort_once_
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "client/caravan.h"
 #include "proto/caravan/v1/shared_ring.h"
 
@@ -21,6 +22,12 @@ enum class Operation : uint8_t {
   kSend = 5,
   kRecv = 6,
   kBarrier = 7,
+  kAllGatherV = 8,
+  kGather = 9,
+  kScatter = 10,
+  kReduce = 11,
+  kAllToAll = 12,
+  kAllToAllV = 13,
 };
 
 // A place in a buffer; id 0: the operation has none.
@@ -37,14 +44,17 @@ struct Arguments {
   Algorithm algorithm = Algorithm::kAuto;
   int root = 0;
   int peer = 0;
-  uint64_t count = 0;
+  uint64_t count = 0;  // where counts differ by rank: set to their sum by BuildEntry
   Place input;
   Place output;
+  absl::Span<const uint64_t> counts;          // AllGatherV; AllToAllV: what this rank sends
+  absl::Span<const uint64_t> receive_counts;  // AllToAllV
 };
 
 // InvalidArgument names the operation and the argument: an unknown enumerator, a root or a peer
-// that is no rank, a range that leaves its buffer, or input and output that overlap other than in
-// place as in NCCL. The entry's id is left 0.
+// that is no rank, counts that are not one a rank or overflow, a range that leaves its buffer, or
+// input and output that overlap other than in place as in NCCL. The entry's id is left 0, and so is
+// the place of its counts.
 absl::StatusOr<v1::SubmitEntry> BuildEntry(const Arguments& arguments, int rank, int size);
 
 }  // namespace caravan::client

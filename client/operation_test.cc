@@ -40,7 +40,8 @@ TEST(Operation, FillsTheEntry) {
   EXPECT_EQ(entry->input_offset, 80);
   EXPECT_EQ(entry->output_buffer, 2);
   EXPECT_EQ(entry->output_offset, 140);
-  EXPECT_EQ(entry->reserved[0], 0);
+  EXPECT_EQ(entry->reserved, 0);
+  EXPECT_EQ(entry->counts_buffer, 0);
 }
 
 struct Extent {
@@ -76,7 +77,62 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Extent{Operation::kAllReduce, 40, 40}, Extent{Operation::kAllGather, 40, 160},
                       Extent{Operation::kReduceScatter, 160, 40},
                       Extent{Operation::kBroadcast, 40, 40}, Extent{Operation::kSend, 40, 0},
-                      Extent{Operation::kRecv, 0, 40}, Extent{Operation::kBarrier, 0, 0}));
+                      Extent{Operation::kRecv, 0, 40}, Extent{Operation::kBarrier, 0, 0},
+                      Extent{Operation::kReduce, 40, 40}, Extent{Operation::kGather, 40, 160},
+                      Extent{Operation::kScatter, 160, 40},
+                      Extent{Operation::kAllToAll, 160, 160}));
+
+constexpr uint64_t kCounts[] = {4, 5, 0, 7};
+constexpr uint64_t kReceived[] = {1, 5, 30, 2};
+
+TEST(Operation, TakesAsManyElementsAsTheCountsSay) {
+  for (const bool gathers : {true, false}) {
+    Arguments a = Base(gathers ? Operation::kAllGatherV : Operation::kAllToAllV);
+    a.counts = kCounts;
+    if (!gathers) a.receive_counts = kReceived;
+    a.input.offset = 160 - (gathers ? 20 : 64);
+    a.output.offset = 160 - (gathers ? 64 : 152);
+    auto entry = BuildEntry(a, 1, 4);
+    ASSERT_TRUE(entry.ok()) << entry.status();
+    EXPECT_EQ(entry->count, 16);
+    EXPECT_EQ(entry->op, gathers ? 8 : 13);
+    Arguments b = a;
+    b.input.offset += 4;
+    EXPECT_FALSE(Accepts(b));
+    b = a;
+    b.output.offset += 4;
+    EXPECT_FALSE(Accepts(b));
+  }
+}
+
+TEST(Operation, RefusesCountsThatAreNotOneARank) {
+  Arguments a = Base(Operation::kAllGatherV);
+  EXPECT_EQ(BuildEntry(a, 1, 4).status(),
+            absl::InvalidArgumentError("allgatherv: 0 counts, expected one for each of 4 ranks"));
+  const uint64_t huge[] = {1, uint64_t{1} << 62, 0, 0};
+  a.counts = huge;
+  EXPECT_EQ(BuildEntry(a, 1, 4).status(),
+            absl::InvalidArgumentError("allgatherv: the sum of the counts overflows"));
+  a = Base(Operation::kAllToAllV);
+  a.counts = kCounts;
+  EXPECT_FALSE(Accepts(a));
+  a.receive_counts = absl::MakeConstSpan(kReceived).first(3);
+  EXPECT_FALSE(Accepts(a));
+  a.receive_counts = kReceived;
+  EXPECT_TRUE(Accepts(a));
+  EXPECT_EQ(BuildEntry(a, 0, 4).status(),
+            absl::InvalidArgumentError("alltoallv: rank 0 sends itself 4 elements and receives 1"));
+}
+
+TEST(Operation, IgnoresWhatTheRootAloneReadsOrWrites) {
+  for (const Operation op : {Operation::kReduce, Operation::kGather, Operation::kScatter}) {
+    Arguments a = Base(op);
+    a.root = 0;
+    (op == Operation::kScatter ? a.input : a.output) = {};
+    EXPECT_TRUE(BuildEntry(a, 1, 4).ok());
+    EXPECT_FALSE(BuildEntry(a, 0, 4).ok());
+  }
+}
 
 TEST(Operation, RefusesCountsThatOverflow) {
   Arguments a = Base(Operation::kAllGather);
@@ -96,10 +152,10 @@ TEST(Operation, TakesACountOfZero) {
 TEST(Operation, RefusesUnknownValues) {
   for (auto change : std::vector<void (*)(Arguments&)>{
            [](Arguments& a) { a.dtype = static_cast<DataType>(0); },
-           [](Arguments& a) { a.dtype = static_cast<DataType>(7); },
+           [](Arguments& a) { a.dtype = static_cast<DataType>(13); },
            [](Arguments& a) { a.reduce = static_cast<ReduceOp>(0); },
            [](Arguments& a) { a.reduce = static_cast<ReduceOp>(6); },
-           [](Arguments& a) { a.algorithm = static_cast<Algorithm>(5); },
+           [](Arguments& a) { a.algorithm = static_cast<Algorithm>(9); },
            [](Arguments& a) { a.root = 4; },
            [](Arguments& a) { a.root = -1; },
        }) {
@@ -142,6 +198,13 @@ TEST(Operation, TakesOverlapOnlyInPlace) {
   EXPECT_FALSE(accepts(Operation::kBroadcast, 8, 4));
   EXPECT_TRUE(accepts(Operation::kAllGather, 40, 0));  // this rank's place
   EXPECT_FALSE(accepts(Operation::kAllGather, 0, 0));
+  EXPECT_TRUE(accepts(Operation::kGather, 40, 0));
+  EXPECT_FALSE(accepts(Operation::kGather, 0, 0));
+  EXPECT_TRUE(accepts(Operation::kScatter, 0, 40));
+  EXPECT_FALSE(accepts(Operation::kScatter, 0, 0));
+  EXPECT_TRUE(accepts(Operation::kReduce, 0, 0));
+  EXPECT_FALSE(accepts(Operation::kAllToAll, 0, 0));
+  EXPECT_TRUE(accepts(Operation::kAllToAll, 0, 160));
   EXPECT_TRUE(accepts(Operation::kReduceScatter, 0, 40));
   EXPECT_FALSE(accepts(Operation::kReduceScatter, 0, 0));
 }

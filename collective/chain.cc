@@ -6,12 +6,6 @@
 #include "collective/halves.h"
 
 namespace caravan::collective {
-namespace {
-
-// A chain has no circle to lock up, so any number works; a few keep several lanes moving.
-constexpr uint32_t kChainSlots = 8;
-
-}  // namespace
 
 void ChainForwardBroadcast(PlanBuilder& builder) {
   const Blocks vector = Blocks::Uniform(builder.spec(), 1);
@@ -26,13 +20,12 @@ void ChainForwardBroadcast(PlanBuilder& builder) {
       builder.Local(record.bytes, {Place::kInput, offset}, {Place::kOutput, offset});
     } else {
       const uint32_t open = builder.Open(record, previous, {Place::kOutput, offset});
-      if (next != root) builder.Forward(open, next);
+      if (next != root) builder.ForwardTo(open, {&next, 1});
     }
   }
   if (builder.rank() != root && next != root) {
-    builder.SetForwardSlots(std::min(kChainSlots, vector.max_chunks()));
+    builder.SetForwardSlots(std::min(kTreeSlots, vector.max_chunks()));
   }
-  builder.SetCost(static_cast<uint32_t>(builder.size() - 1), 1);
 }
 
 }  // namespace caravan::collective

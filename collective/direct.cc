@@ -9,12 +9,6 @@
 namespace caravan::collective {
 namespace {
 
-std::vector<uint16_t> EveryOther(const PlanBuilder& builder) {
-  std::vector<uint16_t> others;
-  for (int k = 1; k < builder.size(); ++k) others.push_back(builder.Neighbour(k));
-  return others;
-}
-
 class DirectReduceHalf : public ReduceHalf {
  public:
   using ReduceHalf::ReduceHalf;
@@ -51,7 +45,7 @@ class DirectGatherHalf : public GatherHalf {
  public:
   DirectGatherHalf(PlanBuilder& builder, const Blocks& blocks, const ReduceHalf* reduce,
                    uint16_t phase)
-      : GatherHalf(builder, blocks, reduce, phase), others_(EveryOther(builder)) {}
+      : GatherHalf(builder, blocks, reduce, phase), others_(builder.EveryOther()) {}
 
   void AddChunk(uint32_t c) override {
     const uint16_t own = builder_.Neighbour(0);
@@ -89,7 +83,7 @@ std::unique_ptr<GatherHalf> DirectGather(PlanBuilder& builder, const Blocks& blo
 void DirectBroadcast(PlanBuilder& builder) {
   const Blocks vector = Blocks::Uniform(builder.spec(), 1);
   const uint16_t root = builder.spec().root;
-  const std::vector<uint16_t> others = EveryOther(builder);
+  const std::vector<uint16_t> others = builder.EveryOther();
   for (uint32_t c = 0; c < vector.max_chunks(); ++c) {
     const RecordName record = {root, kEveryRank, 0, c, vector.max_chunks(), vector.Bytes(0, c)};
     const uint64_t offset = vector.Offset(0, c);
@@ -100,18 +94,16 @@ void DirectBroadcast(PlanBuilder& builder) {
       builder.Open(record, root, {Place::kOutput, offset});
     }
   }
-  builder.SetCost(1, 1);
 }
 
 void DirectBarrier(PlanBuilder& builder) {
   const uint16_t own = builder.Neighbour(0);
-  for (const uint16_t peer : EveryOther(builder)) {
+  for (const uint16_t peer : builder.EveryOther()) {
     builder.Seal({.source = own, .destination = peer}, {Place::kInput, 0}, {&peer, 1});
   }
-  for (const uint16_t peer : EveryOther(builder)) {
+  for (const uint16_t peer : builder.EveryOther()) {
     builder.Open({.source = peer, .destination = own}, peer, {Place::kOutput, 0});
   }
-  builder.SetCost(1, 1);
 }
 
 }  // namespace caravan::collective

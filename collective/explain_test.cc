@@ -14,12 +14,13 @@ TEST(ExplainChoice, ShowsTheChoiceItsReasonAndTheAlternatives) {
   spec.count = 1 << 20;
   const auto choice = Compare(spec, 0, 4, DefaultSelectorTable());
   ASSERT_TRUE(choice.ok()) << choice.status();
-  ASSERT_EQ(choice->plans.size(), 3u);
+  ASSERT_EQ(choice->plans.size(), 4u);
   EXPECT_EQ(choice->plans[0]->spec.algorithm, Algorithm::kDirect);
   const std::string text = ExplainChoice(*choice);
-  EXPECT_THAT(text, HasSubstr("direct: row 0 of the table (any size, up to 8 ranks); 2 rounds and "
+  EXPECT_THAT(text, HasSubstr("direct: row 1 of the table (any size, up to 8 ranks); 2 rounds and "
                               "crypto depth 2 against 6 rounds and crypto depth 4 for "
-                              "ring-forward, 6 rounds and crypto depth 6 for ring\n"));
+                              "ring-forward, 6 rounds and crypto depth 6 for ring, 1 round and "
+                              "crypto depth 1 for one-shot\n"));
   EXPECT_THAT(text, HasSubstr("* direct                4194304        6291456"));
   EXPECT_THAT(text, HasSubstr("  ring                  6291456        6291456"));
   EXPECT_THAT(text, HasSubstr("allreduce(f32 × 1048576, sum) on rank 0 of 4 by direct"));

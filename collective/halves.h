@@ -86,16 +86,33 @@ std::unique_ptr<GatherHalf> RingGather(PlanBuilder& builder, const Blocks& block
 std::unique_ptr<GatherHalf> RingForwardGather(PlanBuilder& builder, const Blocks& blocks,
                                               const ReduceHalf* reduce, uint16_t phase);
 
-// chain.cc, direct.cc, point_to_point.cc: whole operations for two ranks or more.
+// doubling.cc: the same in ⌈log2 p⌉ rounds, down a binomial tree for each owner.
+std::unique_ptr<GatherHalf> DoublingForwardGather(PlanBuilder& builder, const Blocks& blocks);
+
+// Whole operations for two ranks or more, each in the file of its algorithm.
 void ChainForwardBroadcast(PlanBuilder& builder);
+void BinomialForwardBroadcast(PlanBuilder& builder);
 void DirectBroadcast(PlanBuilder& builder);
 void DirectBarrier(PlanBuilder& builder);
 void SendRecv(PlanBuilder& builder);
+void OneShotAllReduce(PlanBuilder& builder);
+void DirectReduceToRoot(PlanBuilder& builder);
+void RingReduceToRoot(PlanBuilder& builder);
+void DirectGatherToRoot(PlanBuilder& builder);
+void DirectScatterFromRoot(PlanBuilder& builder);
+// `sent` and `received` have a block a rank.
+void DirectAllToAll(PlanBuilder& builder, const Blocks& sent, const Blocks& received);
+void BruckForwardAllToAll(PlanBuilder& builder);
 
 // How many chunks of a source may circulate before every other source has caught up: a ring holds
 // chunk c back until chunk c − kRingWindow of all others has passed here. One would keep every
 // link busy in lockstep; two hide the jitter of one round behind the next.
 inline constexpr uint32_t kRingWindow = 2;
+// Forward slots of a class where no circle can form, so that any number is enough: a few keep
+// several lanes moving.
+inline constexpr uint32_t kTreeSlots = 8;
+// Chunks of partial results in scratch where, again, any number is enough.
+inline constexpr uint32_t kScratchChunks = 4;
 
 }  // namespace caravan::collective
 

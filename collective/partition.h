@@ -20,11 +20,15 @@ class Blocks {
   static Blocks Balanced(const OperationSpec& spec, int size);
   // `size` blocks of `spec.bytes()` each.
   static Blocks Uniform(const OperationSpec& spec, int size);
+  // Blocks of as many elements as `counts` says. `announced`: a block without bytes has one empty
+  // chunk, for a reader who could not know that it is empty.
+  static Blocks Uneven(const OperationSpec& spec, const std::vector<uint64_t>& counts,
+                       bool announced);
 
   int size() const { return static_cast<int>(begin_.size()) - 1; }
   uint64_t bytes(int block) const { return begin_[block + 1] - begin_[block]; }
-  // A block without bytes has no chunk, unless the whole vector is empty: then each block has one
-  // empty chunk, so that every stream still carries a record.
+  // A block without bytes has no chunk, unless it is announced or the whole vector is empty: then
+  // each block has one empty chunk, so that every stream still carries a record.
   uint32_t chunks(int block) const { return first_[block + 1] - first_[block]; }
   uint32_t total_chunks() const { return first_.back(); }
   uint32_t max_chunks() const { return max_chunks_; }
@@ -38,7 +42,7 @@ class Blocks {
   uint32_t Bytes(int block, uint32_t chunk) const;
 
  private:
-  Blocks(std::vector<uint64_t> begin, int chunk_log2);
+  Blocks(std::vector<uint64_t> begin, int chunk_log2, bool announced = false);
 
   std::vector<uint64_t> begin_;  // size + 1 byte offsets
   std::vector<uint32_t> first_;  // size + 1 chunk positions

@@ -7,9 +7,11 @@
 // A step is the life of one record at this rank:
 //   kSeal     seal `bytes` of `buffer` at `offset` once, send the record to each of `targets`
 //   kOpen     receive the record (phase, source, destination, chunk) from `via`, open it, then
-//             copy or reduce it into place, and, where `forward_to` is set, send the record on
-//             as it came
-//   kLocal    copy own input to own output (a no-op in place)
+//             copy or reduce it into place, and send the record on to each of `targets`, if there
+//             are any, as it came
+//   kRelay    receive the record from `via` and send it on to `targets` as it came: it is sealed
+//             for another rank, and this one cannot open it
+//   kLocal    copy own input to own output (a no-op in place), or reduce scratch into the output
 // An empty operation still sends one empty record a stream (chunk 0 of chunk_count 1, 0 bytes), so
 // that ranks which disagree about it notice.
 //
@@ -19,7 +21,9 @@
 //     kSeal steps and forwards for a lane, the sender picks the lowest step index first.
 //   - A receiver looks at the head of each lane only. A head whose step is not ready, or whose
 //     forward slot is not free, makes that lane wait; it never makes another lane wait.
-//   - Forwarded records are held in at most `forward_slots` slots.
+//   - A record to be sent on is held in a slot of its step's class until the last target has it;
+//     there are `class_slots` of each of `slot_classes`. Classes never share slots: that is what
+//     keeps rounds from waiting for earlier ones (doubling.cc).
 //   Under these rules every plan ends, for any lane capacity of at least one record: the property
 //   tests hold it.
 #ifndef CARAVAN_COLLECTIVE_PLAN_H_
@@ -38,9 +42,8 @@
 namespace caravan::collective {
 
 inline constexpr uint16_t kEveryRank = 0xFFFF;  // destination under a sender key
-inline constexpr uint16_t kNobody = 0xFFFE;     // no forwarding
 
-enum class StepKind : uint8_t { kSeal, kOpen, kLocal };
+enum class StepKind : uint8_t { kSeal, kOpen, kRelay, kLocal };
 
 // Where bytes live. kScratch is `scratch_bytes` of private memory, one per running plan.
 enum class Place : uint8_t { kInput, kOutput, kScratch };
@@ -52,22 +55,22 @@ struct Region {
 
 struct Step {
   StepKind kind = StepKind::kLocal;
-  // kOpen: write = reduce ? read ⊕ record : record. kLocal: write = read.
+  // kOpen: write = reduce ? read ⊕ record : record. kLocal: write = reduce ? read ⊕ write : read.
   bool reduce = false;
   // Divide by the number of ranks after this reduction (kAvg's last contribution).
   bool finish_average = false;
+  uint8_t slot_class = 0;  // of the slot that holds the record until it is sent on
   // The key: source's sender key when destination is kEveryRank, the pair's otherwise.
   uint16_t source = 0;
   uint16_t destination = 0;
   uint16_t phase = 0;
-  uint16_t via = 0;               // kOpen: the rank that transmits the record to this one
-  uint16_t forward_to = kNobody;  // kOpen
-  uint32_t chunk = 0;             // position in the source's vector for (destination, phase)
-  uint32_t bytes = 0;             // ≤ chunk size, kLocal included
-  Region read;                    // kSeal: the payload. kOpen: reduction's left operand. kLocal
-  Region write;                   // kOpen, kLocal
-  uint32_t first_target = 0;      // kSeal: targets[first_target, first_target + targets)
-  uint16_t target_count = 0;
+  uint16_t via = 0;              // kOpen, kRelay: the rank that transmits the record to this one
+  uint16_t target_count = 0;     // to whom the record goes; for kOpen and kRelay as it came
+  uint32_t chunk = 0;            // position in the source's vector for (destination, phase)
+  uint32_t bytes = 0;            // ≤ chunk size, kLocal included
+  Region read;                   // kSeal: the payload. kOpen: reduction's left operand. kLocal
+  Region write;                  // kOpen, kLocal
+  uint32_t first_target = 0;     // targets[first_target, first_target + target_count)
   uint32_t dependencies = 0;     // how many steps must run before this one
   uint32_t first_dependent = 0;  // dependents[first_dependent, … + dependent_count)
   uint32_t dependent_count = 0;
@@ -77,7 +80,7 @@ struct Step {
 struct Counters {
   uint64_t sealed = 0;
   uint64_t opened = 0;
-  uint64_t forwarded = 0;  // payload bytes of records sent on as they came
+  uint64_t forwarded = 0;  // payload bytes sent on as they came, counted once a target
   uint64_t sent = 0;       // payload bytes written to peers: a record to three peers counts thrice
   uint64_t received = 0;
   uint64_t records_sealed = 0;
@@ -106,18 +109,25 @@ struct Plan {
   std::vector<uint32_t> dependents;
   std::vector<Stream> streams;
   uint64_t scratch_bytes = 0;
-  uint32_t forward_slots = 0;
+  uint32_t class_slots = 0;  // forward slots of each class
+  uint32_t slot_classes = 1;
   Counters counters;          // what running the plan must count
   uint32_t crypto_depth = 0;  // seal/open stages on the longest path over all ranks
   uint32_t rounds = 0;        // records one after another on the longest path
 
-  uint64_t input_bytes() const;  // what the caller must provide, by NCCL's conventions
-  uint64_t output_bytes() const;
+  // What the caller must provide, by NCCL's conventions.
+  uint64_t input_bytes() const { return spec.InputBytes(rank, size); }
+  uint64_t output_bytes() const { return spec.OutputBytes(rank, size); }
+  uint32_t forward_slots() const { return class_slots * slot_classes; }
+  // Whether the step holds its record to send it on.
+  static bool SendsOn(const Step& step) {
+    return step.kind != StepKind::kSeal && step.target_count > 0;
+  }
 
-  // Index into steps of the kOpen step that this record belongs to, or NotFound.
-  absl::StatusOr<uint32_t> FindOpen(uint16_t phase, uint16_t source, uint16_t destination,
-                                    uint32_t chunk) const;
-  // The stream of a step; every kSeal and kOpen step has one.
+  // Index into steps of the kOpen or kRelay step that this record belongs to, or NotFound.
+  absl::StatusOr<uint32_t> FindReceive(uint16_t phase, uint16_t source, uint16_t destination,
+                                       uint32_t chunk) const;
+  // The stream of a step; every step but kLocal has one.
   const Stream& StreamOf(const Step& step) const;
 
   // A few lines for a person: algorithm, rounds, bytes sealed, opened, forwarded.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "collective/cost.h"
 
 namespace caravan::collective {
 namespace {
@@ -29,6 +30,12 @@ void PlanBuilder::Reserve(uint64_t steps) {
 
 uint16_t PlanBuilder::Neighbour(int distance) const {
   return static_cast<uint16_t>(((rank() + distance) % size() + size()) % size());
+}
+
+std::vector<uint16_t> PlanBuilder::EveryOther() const {
+  std::vector<uint16_t> others;
+  for (int k = 1; k < size(); ++k) others.push_back(Neighbour(k));
+  return others;
 }
 
 uint32_t PlanBuilder::StreamFor(const RecordName& record) {
@@ -70,16 +77,19 @@ uint32_t PlanBuilder::Add(StepKind kind, const RecordName& record) {
 uint32_t PlanBuilder::Seal(const RecordName& record, Region read,
                            absl::Span<const uint16_t> targets) {
   const uint32_t index = Add(StepKind::kSeal, record);
-  Step& step = plan_->steps[index];
-  step.read = read;
+  plan_->steps[index].read = read;
+  SetTargets(plan_->steps[index], targets);
+  return index;
+}
+
+void PlanBuilder::SetTargets(Step& step, absl::Span<const uint16_t> targets) {
   step.target_count = static_cast<uint16_t>(targets.size());
-  // The seals of one stream mostly share their targets, and so the list.
+  // Steps one after another mostly share their targets, and so the list.
   std::vector<uint16_t>& all = plan_->targets;
   const bool repeats = all.size() >= targets.size() &&
                        std::equal(targets.begin(), targets.end(), all.end() - targets.size());
   if (!repeats) all.insert(all.end(), targets.begin(), targets.end());
   step.first_target = static_cast<uint32_t>(all.size() - targets.size());
-  return index;
 }
 
 uint32_t PlanBuilder::Open(const RecordName& record, uint16_t via, Region write) {
@@ -106,6 +116,32 @@ uint32_t PlanBuilder::Local(uint32_t bytes, Region read, Region write) {
   return index;
 }
 
+uint32_t PlanBuilder::LocalReduce(uint32_t bytes, Region read, Region write,
+                                  bool last_contribution) {
+  const uint32_t index = Local(bytes, read, write);
+  plan_->steps[index].reduce = true;
+  plan_->steps[index].finish_average = last_contribution && spec().reduce == ReduceOp::kAvg;
+  return index;
+}
+
+uint32_t PlanBuilder::Relay(const RecordName& record, uint16_t via,
+                            absl::Span<const uint16_t> targets, int slot_class) {
+  const uint32_t index = Add(StepKind::kRelay, record);
+  plan_->steps[index].via = via;
+  ForwardTo(index, targets, slot_class);
+  return index;
+}
+
+void PlanBuilder::ForwardTo(uint32_t open, absl::Span<const uint16_t> targets, int slot_class) {
+  plan_->steps[open].slot_class = static_cast<uint8_t>(slot_class);
+  SetTargets(plan_->steps[open], targets);
+}
+
+void PlanBuilder::SetForwardSlots(uint32_t slots, uint32_t classes) {
+  plan_->class_slots = slots;
+  plan_->slot_classes = classes;
+}
+
 void PlanBuilder::After(uint32_t step, uint32_t earlier) {
   if (step == kNoStep || earlier == kNoStep) return;
   if (earlier >= step) {
@@ -113,11 +149,6 @@ void PlanBuilder::After(uint32_t step, uint32_t earlier) {
                                                     earlier, ", which is listed later")));
   }
   edges_.emplace_back(earlier, step);
-}
-
-void PlanBuilder::SetCost(uint32_t rounds, uint32_t crypto_depth) {
-  plan_->rounds = rounds;
-  plan_->crypto_depth = crypto_depth;
 }
 
 absl::Status PlanBuilder::IndexChunks() {
@@ -138,6 +169,29 @@ absl::Status PlanBuilder::IndexChunks() {
           absl::StrCat("plan repeats a record and with it a nonce: ", Describe(step)));
     }
     slot = i;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::CheckRoutes() const {
+  for (const Step& step : plan_->steps) {
+    if (step.kind == StepKind::kLocal) continue;
+    const auto bad = [&step](absl::string_view what) {
+      return absl::InternalError(absl::StrCat("plan ", what, ": ", Describe(step)));
+    };
+    const bool received = step.kind != StepKind::kSeal;
+    if (received && (step.via >= size() || step.via == rank())) {
+      return bad("receives from no other rank");
+    }
+    if (step.kind != StepKind::kOpen && step.target_count == 0) return bad("sends to nobody");
+    for (uint32_t t = 0; t < step.target_count; ++t) {
+      const uint16_t target = plan_->targets[step.first_target + t];
+      if (target >= size() || target == rank()) return bad("sends to no other rank");
+    }
+    const bool holds = received && step.target_count > 0;
+    if (holds && (step.slot_class >= plan_->slot_classes || plan_->class_slots == 0)) {
+      return bad("sends on a record without a slot");
+    }
   }
   return absl::OkStatus();
 }
@@ -165,15 +219,14 @@ void PlanBuilder::Count() {
       counters.sent += uint64_t{step.bytes} * step.target_count;
       counters.records_sealed += 1;
       counters.records_sent += step.target_count;
-    } else if (step.kind == StepKind::kOpen) {
-      counters.opened += step.bytes;
+    } else if (step.kind != StepKind::kLocal) {
       counters.received += step.bytes;
+      counters.forwarded += uint64_t{step.bytes} * step.target_count;
+      counters.sent += uint64_t{step.bytes} * step.target_count;
+      counters.records_sent += step.target_count;
+      if (step.kind == StepKind::kRelay) continue;
+      counters.opened += step.bytes;
       counters.records_opened += 1;
-      if (step.forward_to != kNobody) {
-        counters.forwarded += step.bytes;
-        counters.sent += step.bytes;
-        counters.records_sent += 1;
-      }
     }
   }
 }
@@ -181,6 +234,10 @@ void PlanBuilder::Count() {
 absl::StatusOr<std::shared_ptr<const Plan>> PlanBuilder::Finish() {
   if (!status_.ok()) return status_;
   if (absl::Status status = IndexChunks(); !status.ok()) return status;
+  if (absl::Status status = CheckRoutes(); !status.ok()) return status;
+  const Cost cost = CostOf(spec().op, spec().algorithm, size());
+  plan_->rounds = cost.rounds;
+  plan_->crypto_depth = cost.crypto_depth;
   ListDependents();
   Count();
   return std::shared_ptr<const Plan>(std::move(plan_));

@@ -38,6 +38,8 @@ class PlanBuilder {
   int size() const { return plan_->size; }
   // The rank `distance` places after this one; negative distances go back.
   uint16_t Neighbour(int distance) const;
+  // rank + 1, rank + 2, …: all but this rank.
+  std::vector<uint16_t> EveryOther() const;
 
   // Room for about so many steps; growing by copies would touch twice the pages.
   void Reserve(uint64_t steps);
@@ -48,24 +50,31 @@ class PlanBuilder {
   uint32_t OpenReduce(const RecordName& record, uint16_t via, Region read, Region write,
                       bool last_contribution);
   uint32_t Local(uint32_t bytes, Region read, Region write);
+  uint32_t LocalReduce(uint32_t bytes, Region read, Region write, bool last_contribution);
+  // A record that this rank only sends on.
+  uint32_t Relay(const RecordName& record, uint16_t via, absl::Span<const uint16_t> targets,
+                 int slot_class);
 
-  void Forward(uint32_t open, uint16_t to) { plan_->steps[open].forward_to = to; }
+  // The record of `open` is sent on to `targets`, held meanwhile in a slot of the class.
+  void ForwardTo(uint32_t open, absl::Span<const uint16_t> targets, int slot_class = 0);
   // `step` may run only after `earlier`, a step with a lower index: so no plan waits in a circle.
   // kNoStep on either side is ignored.
   void After(uint32_t step, uint32_t earlier);
 
-  void SetCost(uint32_t rounds, uint32_t crypto_depth);
-  void SetForwardSlots(uint32_t slots) { plan_->forward_slots = slots; }
+  void SetForwardSlots(uint32_t slots, uint32_t classes = 1);
   void SetScratch(uint64_t bytes) { plan_->scratch_bytes = bytes; }
 
-  // Internal when a record's name repeats, a stream contradicts itself, a chunk is too long or a
-  // step waits for a later one.
+  // Internal when a record's name repeats, a stream contradicts itself, a chunk is too long, a
+  // step waits for a later one, a record goes to or comes from this rank itself, or is sent on
+  // without a slot.
   // The builder is spent.
   absl::StatusOr<std::shared_ptr<const Plan>> Finish();
 
  private:
   uint32_t Add(StepKind kind, const RecordName& record);
   uint32_t StreamFor(const RecordName& record);
+  void SetTargets(Step& step, absl::Span<const uint16_t> targets);
+  absl::Status CheckRoutes() const;
   absl::Status IndexChunks();
   void ListDependents();
   void Count();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <tuple>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "collective/plan_builder.h"
 #include "collective/selector.h"
+#include "collective/shapes_for_test.h"
 
 namespace caravan::collective {
 namespace {
@@ -39,10 +41,9 @@ struct Access {
 class Memory {
  public:
   Memory(const Plan& plan, bool in_place) : plan_(plan) {
-    const uint64_t own = static_cast<uint64_t>(plan.rank) * plan.spec.bytes();
-    if (!in_place) output_ = kApart;
-    if (in_place && plan.spec.op == Operation::kAllGather) input_ = own;
-    if (in_place && plan.spec.op == Operation::kReduceScatter) output_ = own;
+    const InPlace shared = plan.spec.InPlaceOffsets(plan.rank);
+    output_ = in_place ? shared.output : kApart;
+    if (in_place) input_ = shared.input;
   }
 
   uint64_t At(const Region& region) const {
@@ -54,7 +55,8 @@ class Memory {
     std::vector<Access> all;
     for (uint32_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
-      const bool copies = step.kind == StepKind::kLocal && At(step.read) != At(step.write);
+      const bool local = step.kind == StepKind::kLocal;
+      const bool copies = local && (step.reduce || At(step.read) != At(step.write));
       if (step.kind == StepKind::kSeal || step.reduce || copies) Add(all, i, false, step.read);
       if (step.kind == StepKind::kOpen || copies) Add(all, i, true, step.write);
     }
@@ -90,27 +92,35 @@ std::vector<std::vector<bool>> Ancestors(const Plan& plan) {
   return before;
 }
 
-struct Shape {
-  Operation op;
-  Algorithm algorithm;
+class EveryPlan : public testing::TestWithParam<ShapeForTest> {
+ protected:
+  // Each rank's plan of blocks of `chunks` chunks and a little more.
+  static std::vector<std::shared_ptr<const Plan>> Plans(uint64_t count, int size) {
+    OperationSpec spec = Spec(GetParam().op, GetParam().algorithm, count);
+    if (spec.op == Operation::kBarrier) spec.count = 0;
+    std::vector<std::shared_ptr<const Plan>> plans;
+    for (const OperationSpec& view : ViewsForTest(spec, size, count)) {
+      auto plan = BuildPlan(view, static_cast<int>(plans.size()), size);
+      EXPECT_TRUE(plan.ok()) << plan.status();
+      plans.push_back(*std::move(plan));
+    }
+    return plans;
+  }
 };
-
-class EveryPlan : public testing::TestWithParam<Shape> {};
 
 // Whatever peers send and when: two steps that touch the same bytes, one of them writing, are in
 // an order that this rank's own plan fixes.
 TEST_P(EveryPlan, OrdersAllConflictingAccesses) {
   for (const int size : {1, 2, 3, 5}) {
     for (const uint64_t chunks : {0, 1, 7}) {
-      const bool whole =
-          GetParam().op == Operation::kAllReduce || GetParam().op == Operation::kBroadcast;
-      const uint64_t count = chunks * 4096 * (whole ? size : 1) + chunks;
-      for (int rank = 0; rank < size; ++rank) {
-        const auto plan = BuildPlan(Spec(GetParam().op, GetParam().algorithm, count), rank, size);
-        ASSERT_TRUE(plan.ok()) << plan.status();
-        const auto before = Ancestors(**plan);
+      const uint64_t count =
+          CountForTest(GetParam().op, DataType::kFloat32, size, chunks << 14) + chunks;
+      for (const std::shared_ptr<const Plan>& plan : Plans(count, size)) {
+        const int rank = plan->rank;
+        const auto before = Ancestors(*plan);
         for (const bool in_place : {false, true}) {
-          const std::vector<Access> accesses = Memory(**plan, in_place).Accesses();
+          if (in_place && !plan->spec.InPlaceOffsets(rank).allowed) continue;
+          const std::vector<Access> accesses = Memory(*plan, in_place).Accesses();
           for (const Access& a : accesses) {
             for (const Access& b : accesses) {
               if (a.step >= b.step || !(a.writes || b.writes)) continue;
@@ -129,61 +139,53 @@ TEST_P(EveryPlan, OrdersAllConflictingAccesses) {
 TEST_P(EveryPlan, StaysWithinItsBuffers) {
   for (const int size : {2, 5}) {
     for (const uint64_t count : {1, 7, 30011}) {
-      const auto plan = BuildPlan(Spec(GetParam().op, GetParam().algorithm, count), size - 1, size);
-      ASSERT_TRUE(plan.ok()) << plan.status();
-      const auto within = [&](const Region& region, uint32_t bytes) {
-        const uint64_t limit = region.place == Place::kInput    ? (*plan)->input_bytes()
-                               : region.place == Place::kOutput ? (*plan)->output_bytes()
-                                                                : (*plan)->scratch_bytes;
-        return region.offset + bytes <= limit;
-      };
-      for (const Step& step : (*plan)->steps) {
-        if (step.kind != StepKind::kOpen || step.reduce) {
-          EXPECT_TRUE(within(step.read, step.bytes));
-        }
-        if (step.kind != StepKind::kSeal) {
-          EXPECT_TRUE(within(step.write, step.bytes));
-          EXPECT_NE(step.write.place, Place::kInput);
+      for (const std::shared_ptr<const Plan>& plan : Plans(count, size)) {
+        const auto within = [&](const Region& region, uint32_t bytes) {
+          const uint64_t limit = region.place == Place::kInput    ? plan->input_bytes()
+                                 : region.place == Place::kOutput ? plan->output_bytes()
+                                                                  : plan->scratch_bytes;
+          return region.offset + bytes <= limit;
+        };
+        for (const Step& step : plan->steps) {
+          const bool opens = step.kind == StepKind::kOpen;
+          if (step.kind == StepKind::kSeal || step.kind == StepKind::kLocal || step.reduce) {
+            EXPECT_TRUE(within(step.read, step.bytes));
+          }
+          if (opens || step.kind == StepKind::kLocal) {
+            EXPECT_TRUE(within(step.write, step.bytes));
+            EXPECT_NE(step.write.place, Place::kInput);
+          }
         }
       }
     }
   }
 }
 
-TEST_P(EveryPlan, FindsEveryOpenByItsRecordAndNothingElse) {
-  const auto plan = BuildPlan(Spec(GetParam().op, GetParam().algorithm, 20000), 1, 3);
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  for (uint32_t i = 0; i < (*plan)->steps.size(); ++i) {
-    const Step& s = (*plan)->steps[i];
+TEST_P(EveryPlan, FindsEveryRecordToComeAndNothingElse) {
+  const std::shared_ptr<const Plan> plan = Plans(20000, 5)[1];
+  for (uint32_t i = 0; i < plan->steps.size(); ++i) {
+    const Step& s = plan->steps[i];
     if (s.kind == StepKind::kLocal) continue;
-    const auto found = (*plan)->FindOpen(s.phase, s.source, s.destination, s.chunk);
-    EXPECT_EQ(found.ok(), s.kind == StepKind::kOpen);
+    const auto found = plan->FindReceive(s.phase, s.source, s.destination, s.chunk);
+    EXPECT_EQ(found.ok(), s.kind != StepKind::kSeal);
     if (found.ok()) {
       EXPECT_EQ(*found, i);
     }
-    const Stream& stream = (*plan)->StreamOf(s);
+    const Stream& stream = plan->StreamOf(s);
     EXPECT_LE(s.chunk, stream.last_chunk);
     EXPECT_LT(stream.last_chunk, stream.chunk_count);
-    EXPECT_FALSE((*plan)->FindOpen(s.phase, s.source, s.destination, stream.chunk_count).ok());
-    EXPECT_FALSE((*plan)->FindOpen(s.phase, s.source, s.destination, UINT32_MAX).ok());
-    EXPECT_FALSE((*plan)->FindOpen(s.phase + 7, s.source, s.destination, s.chunk).ok());
+    EXPECT_FALSE(plan->FindReceive(s.phase, s.source, s.destination, stream.chunk_count).ok());
+    EXPECT_FALSE(plan->FindReceive(s.phase, s.source, s.destination, UINT32_MAX).ok());
+    EXPECT_FALSE(plan->FindReceive(s.phase + 7, s.source, s.destination, s.chunk).ok());
   }
-  const auto missing = (*plan)->FindOpen(9, 2, 1, 3);
+  const auto missing = plan->FindReceive(9, 2, 1, 3);
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.status().message()),
               HasSubstr("source 2, destination 1, phase 9, chunk 3"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Collectives, EveryPlan,
-                         testing::Values(Shape{Operation::kAllReduce, Algorithm::kDirect},
-                                         Shape{Operation::kAllReduce, Algorithm::kRing},
-                                         Shape{Operation::kAllReduce, Algorithm::kRingForward},
-                                         Shape{Operation::kAllGather, Algorithm::kDirect},
-                                         Shape{Operation::kAllGather, Algorithm::kRingForward},
-                                         Shape{Operation::kReduceScatter, Algorithm::kDirect},
-                                         Shape{Operation::kReduceScatter, Algorithm::kRing},
-                                         Shape{Operation::kBroadcast, Algorithm::kDirect},
-                                         Shape{Operation::kBroadcast, Algorithm::kChainForward}));
+INSTANTIATE_TEST_SUITE_P(Collectives, EveryPlan, testing::ValuesIn(AllShapesForTest()),
+                         [](const auto& info) { return NameForTest(info.param); });
 
 // What keeps rings with bounded slots and scratch alive (ring.cc, ring_forward.cc): a rank's first
 // seal of chunk c waits for chunk c − 2 of everything that comes through here.
@@ -217,8 +219,8 @@ TEST(Ring, HoldsItsOwnChunksBackUntilTheOthersHavePassed) {
 }
 
 TEST(BuildPlan, RefusesAlgorithmsThatDoNotFitAtEverySize) {
-  for (int op = 1; op <= 7; ++op) {
-    for (int algorithm = 1; algorithm <= 4; ++algorithm) {
+  for (int op = 1; op <= 13; ++op) {
+    for (int algorithm = 1; algorithm <= 8; ++algorithm) {
       const auto known = AlgorithmsFor(static_cast<Operation>(op));
       const bool fits =
           std::find(known.begin(), known.end(), static_cast<Algorithm>(algorithm)) != known.end();
@@ -227,7 +229,7 @@ TEST(BuildPlan, RefusesAlgorithmsThatDoNotFitAtEverySize) {
             Spec(static_cast<Operation>(op), static_cast<Algorithm>(algorithm), op == 7 ? 0 : 5);
         if (size == 1 && (op == 5 || op == 6)) continue;  // one rank has no peer
         spec.peer = 1;
-        const auto plan = BuildPlan(spec, 0, size);
+        const auto plan = BuildPlan(ViewsForTest(spec, size, 1).front(), 0, size);
         EXPECT_EQ(plan.status().code(),
                   fits ? absl::StatusCode::kOk : absl::StatusCode::kUnimplemented)
             << spec.Describe();
@@ -243,6 +245,12 @@ TEST(BuildPlan, RefusesUnresolvedAndOversizedOperations) {
       BuildPlan(Spec(Operation::kAllReduce, Algorithm::kDirect, uint64_t{1} << 40), 0, 2);
   EXPECT_EQ(huge.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(huge.status().message()), HasSubstr("split the operation"));
+  // 64 MiB are no matter, unless one rank opens as much from each of 65,534.
+  for (const auto& [op, algorithm, fits] : {std::tuple{Operation::kReduce, Algorithm::kRing, true},
+                                            {Operation::kReduce, Algorithm::kDirect, false},
+                                            {Operation::kAllReduce, Algorithm::kOneShot, false}}) {
+    EXPECT_EQ(BuildPlan(Spec(op, algorithm, 16 << 20), 7, 65534).ok(), fits) << Name(algorithm);
+  }
 }
 
 TEST(BuildPlan, ServesThousandsOfRanks) {
@@ -282,6 +290,55 @@ TEST(PlanBuilder, RefusesStepsThatContradictTheirPlan) {
   const uint32_t second = circle.Seal({0, 1, 0, 1, 2, 1}, {}, {&target, 1});
   circle.After(first, second);
   EXPECT_THAT(std::string(circle.Finish().status().message()), HasSubstr("listed later"));
+}
+
+TEST(PlanBuilder, RefusesRecordsThatGoNowhereOrAreHeldNowhere) {
+  const OperationSpec spec = Spec(Operation::kAllToAll, Algorithm::kBruckForward, 1);
+  const RecordName record = {1, 3, 0, 0, 1, 1};
+  const uint16_t own = 2, next = 3, beyond = 4;
+  const auto refusal = [&](uint16_t via, absl::Span<const uint16_t> targets, int slot_class,
+                           uint32_t classes) {
+    PlanBuilder builder(spec, own, 4);
+    builder.SetForwardSlots(1, classes);
+    builder.Relay(record, via, targets, slot_class);
+    const auto plan = builder.Finish();
+    return plan.ok() ? std::string() : std::string(plan.status().message());
+  };
+  EXPECT_EQ(refusal(1, {&next, 1}, 1, 2), "");
+  EXPECT_THAT(refusal(1, {&next, 1}, 2, 2), HasSubstr("without a slot: source 1, destination 3"));
+  EXPECT_THAT(refusal(1, {}, 1, 2), HasSubstr("sends to nobody"));
+  EXPECT_THAT(refusal(1, {&own, 1}, 1, 2), HasSubstr("sends to no other rank"));
+  EXPECT_THAT(refusal(1, {&beyond, 1}, 1, 2), HasSubstr("sends to no other rank"));
+  EXPECT_THAT(refusal(2, {&next, 1}, 1, 2), HasSubstr("receives from no other rank"));
+  PlanBuilder slotless(spec, own, 4);
+  slotless.Relay(record, 1, {&next, 1}, 0);
+  EXPECT_THAT(std::string(slotless.Finish().status().message()), HasSubstr("without a slot"));
+}
+
+// What keeps Bruck and recursive doubling alive with few slots: a record waits only for lanes of
+// rounds after its own, and a lane carries records of one round.
+TEST(Doubling, HoldsEachRoundsRecordsInSlotsOfTheirOwn) {
+  for (const auto& [op, algorithm] : {std::pair{Operation::kAllGather, Algorithm::kDoublingForward},
+                                      {Operation::kAllGatherV, Algorithm::kDoublingForward},
+                                      {Operation::kAllToAll, Algorithm::kBruckForward}}) {
+    for (const int size : {3, 8, 13, 17}) {
+      const OperationSpec spec = ViewsForTest(Spec(op, algorithm, 9 * 4096), size, 1)[2];
+      const auto plan = BuildPlan(spec, 2, size);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      const auto round = [&](int from, int to) {
+        const unsigned distance = static_cast<unsigned>((to - from + size) % size);
+        EXPECT_TRUE(std::has_single_bit(distance));
+        return std::countr_zero(distance);
+      };
+      for (const Step& step : (*plan)->steps) {
+        if (!Plan::SendsOn(step)) continue;
+        EXPECT_EQ(step.slot_class, round(step.via, 2));
+        for (uint32_t t = 0; t < step.target_count; ++t) {
+          EXPECT_GT(round(2, (*plan)->targets[step.first_target + t]), step.slot_class);
+        }
+      }
+    }
+  }
 }
 
 TEST(Explain, NamesAlgorithmRoundsAndBytes) {

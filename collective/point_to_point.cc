@@ -20,7 +20,6 @@ void SendRecv(PlanBuilder& builder) {
       builder.Open(record, peer, {Place::kOutput, offset});
     }
   }
-  builder.SetCost(1, 1);
 }
 
 }  // namespace caravan::collective

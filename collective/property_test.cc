@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,40 +13,18 @@
 #include "absl/strings/str_cat.h"
 #include "collective/plan.h"
 #include "collective/reference.h"
-#include "collective/selector.h"
+#include "collective/shapes_for_test.h"
 #include "collective/simulate.h"
 
 namespace caravan::collective {
 namespace {
 
 constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
-                               DataType::kFloat64, DataType::kInt32,    DataType::kInt64};
+                               DataType::kFloat64, DataType::kInt32,    DataType::kInt64,
+                               DataType::kInt8,    DataType::kUint8,    DataType::kInt16,
+                               DataType::kUint16,  DataType::kUint32,   DataType::kUint64};
 constexpr ReduceOp kReductions[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax,
                                     ReduceOp::kAvg};
-
-struct Shape {
-  Operation op;
-  Algorithm algorithm;
-};
-
-constexpr Shape kShapes[] = {
-    {Operation::kAllReduce, Algorithm::kDirect},
-    {Operation::kAllReduce, Algorithm::kRing},
-    {Operation::kAllReduce, Algorithm::kRingForward},
-    {Operation::kAllGather, Algorithm::kDirect},
-    {Operation::kAllGather, Algorithm::kRingForward},
-    {Operation::kReduceScatter, Algorithm::kDirect},
-    {Operation::kReduceScatter, Algorithm::kRing},
-    {Operation::kBroadcast, Algorithm::kDirect},
-    {Operation::kBroadcast, Algorithm::kChainForward},
-    {Operation::kBarrier, Algorithm::kDirect},
-};
-
-std::string ShapeName(const Shape& shape) {
-  std::string name = absl::StrCat(Name(shape.op).data(), "_", Name(shape.algorithm).data());
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 
 uint64_t Sum(const std::vector<Counters>& all, uint64_t Counters::*field) {
   uint64_t sum = 0;
@@ -53,27 +32,69 @@ uint64_t Sum(const std::vector<Counters>& all, uint64_t Counters::*field) {
   return sum;
 }
 
-// The table "what encryption costs", summed over ranks: m is the whole vector.
+// The table "what encryption costs", summed over ranks.
 struct Totals {
-  uint64_t sealed;
-  uint64_t opened;
+  uint64_t sealed = 0;
+  uint64_t opened = 0;
+  uint64_t received = 0;
 };
 
-Totals TableTotals(const OperationSpec& spec, uint64_t ranks) {
+// How many hops blocks for all distances make together: Bruck moves a block once a set bit.
+uint64_t BruckHops(uint64_t ranks) {
+  uint64_t hops = 0;
+  for (uint64_t distance = 1; distance < ranks; ++distance) hops += std::popcount(distance);
+  return hops;
+}
+
+Totals TableTotals(const std::vector<OperationSpec>& specs) {
+  const OperationSpec& spec = specs.front();
+  const uint64_t ranks = specs.size();
+  const uint64_t others = ranks - 1;
   const uint64_t n = spec.bytes();
+  Totals totals;
   switch (spec.op) {
     case Operation::kAllReduce:
-      return {n * (spec.algorithm == Algorithm::kRing ? 2 * (ranks - 1) : ranks),
-              2 * n * (ranks - 1)};
+      if (spec.algorithm == Algorithm::kOneShot) {
+        totals = {n * ranks, n * ranks * others};
+      } else {
+        totals = {n * (spec.algorithm == Algorithm::kRing ? 2 * others : ranks), 2 * n * others};
+      }
+      break;
     case Operation::kAllGather:
-      return {n * ranks, n * ranks * (ranks - 1)};
-    case Operation::kReduceScatter:
-      return {n * ranks * (ranks - 1), n * ranks * (ranks - 1)};
+      totals = {n * ranks, n * ranks * others};
+      break;
+    case Operation::kAllGatherV:
     case Operation::kBroadcast:
-      return {n, n * (ranks - 1)};
-    default:
-      return {n, n};
+      totals = {n, n * others};
+      break;
+    case Operation::kReduceScatter:
+      totals = {n * ranks * others, n * ranks * others};
+      break;
+    case Operation::kReduce:
+    case Operation::kGather:
+    case Operation::kScatter:
+      totals = {n * others, n * others};
+      break;
+    case Operation::kAllToAll:
+      totals = {n * ranks * others, n * ranks * others};
+      if (spec.algorithm == Algorithm::kBruckForward)
+        totals.received = n * ranks * BruckHops(ranks);
+      break;
+    case Operation::kAllToAllV:
+      for (size_t r = 0; r < specs.size(); ++r) {
+        totals.sealed += specs[r].bytes() - specs[r].counts[r] * SizeOf(spec.dtype);
+      }
+      totals.opened = totals.sealed;
+      break;
+    case Operation::kSend:
+    case Operation::kRecv:
+      totals = {n, n};
+      break;
+    case Operation::kBarrier:
+      break;
   }
+  if (totals.received == 0) totals.received = totals.opened;
+  return totals;
 }
 
 void ExpectSame(const Counters& counted, const Counters& planned) {
@@ -112,20 +133,21 @@ void Check(const std::vector<OperationSpec>& specs, const SimulationOptions& opt
     SCOPED_TRACE(absl::StrCat("rank ", r));
     EXPECT_TRUE(result->outputs[r] == expected[r]) << "wrong result";
     ExpectSame(result->counters[r], plans[r]->counters);
-    slots = std::max(slots, plans[r]->forward_slots);
+    slots = std::max(slots, plans[r]->forward_slots());
   }
   EXPECT_LE(result->peak_forward_slots, slots);
   if (ranks == 1) return;
-  const Totals totals = TableTotals(spec, static_cast<uint64_t>(ranks));
+  const Totals totals = TableTotals(specs);
   EXPECT_EQ(Sum(result->counters, &Counters::sealed), totals.sealed);
   EXPECT_EQ(Sum(result->counters, &Counters::opened), totals.opened);
-  EXPECT_EQ(Sum(result->counters, &Counters::sent), Sum(result->counters, &Counters::received));
+  EXPECT_EQ(Sum(result->counters, &Counters::received), totals.received);
+  EXPECT_EQ(Sum(result->counters, &Counters::sent), totals.received);
   if (spec.count > 0) {
     EXPECT_EQ(result->crypto_depth, plans[0]->crypto_depth);
   }
 }
 
-class EveryShape : public testing::TestWithParam<Shape> {
+class EveryShape : public testing::TestWithParam<ShapeForTest> {
  protected:
   OperationSpec Spec(DataType type, ReduceOp reduce, uint64_t count) const {
     OperationSpec spec;
@@ -138,11 +160,8 @@ class EveryShape : public testing::TestWithParam<Shape> {
     return spec;
   }
 
-  // Blocks of about `bytes` a rank, whatever the operation counts.
   uint64_t CountFor(uint64_t block_bytes, DataType type, int ranks) const {
-    const bool whole =
-        GetParam().op == Operation::kAllReduce || GetParam().op == Operation::kBroadcast;
-    return block_bytes * (whole ? ranks : 1) / SizeOf(type);
+    return CountForTest(GetParam().op, type, ranks, block_bytes);
   }
 };
 
@@ -155,14 +174,15 @@ TEST_P(EveryShape, IsRightForEverySizeAndNumberOfRanks) {
     for (const uint64_t count : {uint64_t{0}, uint64_t{1}, p - 1, p, p + 1, uint64_t{1009},
                                  CountFor(5000, DataType::kFloat64, ranks) + 3,
                                  CountFor(ranks < 9 ? 20000 : 9000, DataType::kInt32, ranks) + 1}) {
-      OperationSpec spec = Spec(kTypes[random() % 6], kReductions[random() % 5], count);
+      OperationSpec spec =
+          Spec(kTypes[random() % std::size(kTypes)], kReductions[random() % 5], count);
       spec.root = static_cast<uint16_t>(random() % p);
       SimulationOptions options;
       options.lanes = 1 + static_cast<int>(random() % 3);
       options.lane_capacity = 1 + static_cast<uint32_t>(random() % 3);
       options.in_place = random() % 2 == 0;
       options.seed = seed++;
-      Check(std::vector<OperationSpec>(p, spec), options);
+      Check(ViewsForTest(spec, ranks, seed), options);
     }
   }
 }
@@ -175,7 +195,7 @@ TEST_P(EveryShape, IsRightForEveryTypeAndReduction) {
         SimulationOptions options;
         options.seed = seed++;
         options.in_place = seed % 3 == 0;
-        Check(std::vector<OperationSpec>(ranks, Spec(type, reduce, 337)), options);
+        Check(ViewsForTest(Spec(type, reduce, 337), ranks, seed), options);
       }
     }
   }
@@ -196,14 +216,14 @@ TEST_P(EveryShape, EndsWithFullLanesAndManyChunks) {
         OperationSpec spec =
             Spec(DataType::kInt32, ReduceOp::kSum, CountFor(block, DataType::kInt32, ranks));
         spec.root = static_cast<uint16_t>(seed % ranks);
-        Check(std::vector<OperationSpec>(ranks, spec), options);
+        Check(ViewsForTest(spec, ranks, seed), options);
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Collectives, EveryShape, testing::ValuesIn(kShapes),
-                         [](const auto& info) { return ShapeName(info.param); });
+INSTANTIATE_TEST_SUITE_P(Collectives, EveryShape, testing::ValuesIn(AllShapesForTest()),
+                         [](const auto& info) { return NameForTest(info.param); });
 
 TEST(SendRecv, IsRightForEverySize) {
   uint64_t seed = 1;
@@ -224,39 +244,53 @@ TEST(SendRecv, IsRightForEverySize) {
 }
 
 // Bytes a rank, where the table's formulas are whole numbers.
+struct RankBytes {
+  uint64_t sealed = 0;
+  uint64_t opened = 0;
+};
+
+// `m` bytes in the whole vector; rank 0 is the root.
+RankBytes TableOf(const ShapeForTest& shape, uint64_t m, int p, int rank) {
+  const uint64_t others = static_cast<uint64_t>(p - 1);
+  const uint64_t block = m / static_cast<uint64_t>(p);
+  const uint64_t qm = block * others;
+  const bool root = rank == 0;
+  switch (shape.op) {
+    case Operation::kAllReduce:
+      if (shape.algorithm == Algorithm::kOneShot) return {m, others * m};
+      return {shape.algorithm == Algorithm::kRing ? 2 * qm : m, 2 * qm};
+    case Operation::kAllGather:
+      return {block, qm};
+    case Operation::kReduceScatter:
+    case Operation::kAllToAll:
+      return {qm, qm};
+    case Operation::kReduce:
+      if (shape.algorithm == Algorithm::kRing) return {root ? 0 : m, rank == 1 ? 0 : m};
+      return {root ? 0 : m, root ? others * m : 0};
+    case Operation::kGather:
+      return {root ? 0 : block, root ? qm : 0};
+    case Operation::kScatter:
+      return {root ? qm : 0, root ? 0 : block};
+    default:
+      return {root ? m : 0, root ? 0 : m};
+  }
+}
+
 TEST(CryptoBytes, EqualTheTableOnEveryRank) {
   for (const int p : {2, 3, 4, 8, 17}) {
-    for (const Shape& shape : kShapes) {
-      if (shape.op == Operation::kBarrier) continue;
+    for (const ShapeForTest& shape : AllShapesForTest()) {
+      if (shape.op == Operation::kBarrier || HasCounts(shape.op)) continue;
       OperationSpec spec;
       spec.op = shape.op;
       spec.algorithm = shape.algorithm;
-      const bool blocks = spec.op == Operation::kAllGather || spec.op == Operation::kReduceScatter;
-      spec.count = 100000 * (blocks ? 1 : p);
-      const uint64_t m = spec.bytes() * (blocks ? p : 1);
-      const uint64_t qm = m / p * (p - 1);
+      spec.count = 100000 * (CountsBlocks(spec.op) ? 1 : p);
       for (int r = 0; r < p; ++r) {
-        SCOPED_TRACE(absl::StrCat(ShapeName(shape), " rank ", r, " of ", p));
+        SCOPED_TRACE(absl::StrCat(NameForTest(shape), " rank ", r, " of ", p));
         const auto plan = BuildPlan(spec, r, p);
         ASSERT_TRUE(plan.ok()) << plan.status();
-        const Counters& counters = (*plan)->counters;
-        switch (spec.op) {
-          case Operation::kAllReduce:
-            EXPECT_EQ(counters.sealed, spec.algorithm == Algorithm::kRing ? 2 * qm : m);
-            EXPECT_EQ(counters.opened, 2 * qm);
-            break;
-          case Operation::kAllGather:
-            EXPECT_EQ(counters.sealed, m / p);
-            EXPECT_EQ(counters.opened, qm);
-            break;
-          case Operation::kReduceScatter:
-            EXPECT_EQ(counters.sealed, qm);
-            EXPECT_EQ(counters.opened, qm);
-            break;
-          default:
-            EXPECT_EQ(counters.sealed, r == 0 ? m : 0);
-            EXPECT_EQ(counters.opened, r == 0 ? 0 : m);
-        }
+        const RankBytes expected = TableOf(shape, spec.WholeBytes(p), p, r);
+        EXPECT_EQ((*plan)->counters.sealed, expected.sealed);
+        EXPECT_EQ((*plan)->counters.opened, expected.opened);
       }
     }
   }

@@ -54,6 +54,18 @@ ReduceKernel KernelOf(DataType type) {
       return &Set::template Reduce<int32_t, Op>;
     case DataType::kInt64:
       return &Set::template Reduce<int64_t, Op>;
+    case DataType::kInt8:
+      return &Set::template Reduce<int8_t, Op>;
+    case DataType::kUint8:
+      return &Set::template Reduce<uint8_t, Op>;
+    case DataType::kInt16:
+      return &Set::template Reduce<int16_t, Op>;
+    case DataType::kUint16:
+      return &Set::template Reduce<uint16_t, Op>;
+    case DataType::kUint32:
+      return &Set::template Reduce<uint32_t, Op>;
+    case DataType::kUint64:
+      return &Set::template Reduce<uint64_t, Op>;
   }
   return nullptr;
 }
@@ -89,6 +101,18 @@ AverageKernel AverageOf(DataType type) {
       return &Set::template Average<int32_t>;
     case DataType::kInt64:
       return &Set::template Average<int64_t>;
+    case DataType::kInt8:
+      return &Set::template Average<int8_t>;
+    case DataType::kUint8:
+      return &Set::template Average<uint8_t>;
+    case DataType::kInt16:
+      return &Set::template Average<int16_t>;
+    case DataType::kUint16:
+      return &Set::template Average<uint16_t>;
+    case DataType::kUint32:
+      return &Set::template Average<uint32_t>;
+    case DataType::kUint64:
+      return &Set::template Average<uint64_t>;
   }
   return nullptr;
 }

@@ -29,12 +29,17 @@ struct Loose {
 template <typename T>
 using Unaligned = typename Loose<T>::Type;
 
+// What arithmetic of T is done in: narrow types would be promoted to int, whose products overflow.
+template <typename T>
+using Wrapping =
+    std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+
 // Integers wrap, as unsigned arithmetic does.
 struct SumOf {
   template <typename T>
   static CARAVAN_INLINE T Apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
+      using U = Wrapping<T>;
       return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
     } else {
       return a + b;
@@ -46,7 +51,7 @@ struct ProductOf {
   template <typename T>
   static CARAVAN_INLINE T Apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
+      using U = Wrapping<T>;
       return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
     } else {
       return a * b;
@@ -82,9 +87,11 @@ template <typename T>
 CARAVAN_INLINE void AverageLoop(const void* in, void* out, size_t count, int ranks) {
   const auto* values = static_cast<const Unaligned<T>*>(in);
   auto* result = static_cast<Unaligned<T>*>(out);
-  const T divisor = static_cast<T>(ranks);
+  // Narrow integers are divided as int: the number of ranks does not fit them.
+  using Wide = std::conditional_t<(sizeof(T) < sizeof(int)), int, T>;
+  const Wide divisor = static_cast<Wide>(ranks);
   CARAVAN_VECTORISE
-  for (size_t i = 0; i < count; ++i) result[i] = values[i] / divisor;
+  for (size_t i = 0; i < count; ++i) result[i] = static_cast<T>(values[i] / divisor);
 }
 
 // 16-bit floats go through f32 blocks that stay in the first-level cache. A last, short block is

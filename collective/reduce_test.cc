@@ -18,7 +18,9 @@ namespace caravan::collective {
 namespace {
 
 constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
-                               DataType::kFloat64, DataType::kInt32,    DataType::kInt64};
+                               DataType::kFloat64, DataType::kInt32,    DataType::kInt64,
+                               DataType::kInt8,    DataType::kUint8,    DataType::kInt16,
+                               DataType::kUint16,  DataType::kUint32,   DataType::kUint64};
 constexpr ReduceOp kReductions[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax,
                                     ReduceOp::kAvg};
 constexpr InstructionSet kSets[] = {InstructionSet::kBaseline, InstructionSet::kAvx2,
@@ -70,12 +72,24 @@ double NaiveFloat(ReduceOp op, double a, double b) {
   return op == ReduceOp::kProd ? a * b : a + b;
 }
 
-// `wide` wraps; the low bytes are the narrower type's result too.
-uint64_t NaiveInt(ReduceOp op, int64_t a, int64_t b) {
-  if (op == ReduceOp::kMin) return static_cast<uint64_t>(a < b ? a : b);
-  if (op == ReduceOp::kMax) return static_cast<uint64_t>(a < b ? b : a);
-  const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-  return op == ReduceOp::kProd ? x * y : x + y;
+// Sums and products wrap in 64 bits; the low bytes are the narrower type's result too.
+template <typename T>
+void NaiveInt(ReduceOp op, const uint8_t* a, const uint8_t* b, uint8_t* out) {
+  const T left = Load<T>(a), right = Load<T>(b);
+  const uint64_t x = static_cast<uint64_t>(left), y = static_cast<uint64_t>(right);
+  const uint64_t wide = op == ReduceOp::kProd ? x * y : x + y;
+  T value = static_cast<T>(wide);
+  if (op == ReduceOp::kMin) value = left < right ? left : right;
+  if (op == ReduceOp::kMax) value = left < right ? right : left;
+  std::memcpy(out, &value, sizeof(T));
+}
+
+// Toward zero, in a type that holds every value and every number of ranks.
+template <typename T>
+void NaiveIntAverage(const uint8_t* in, int ranks, uint8_t* out) {
+  const __int128 wide = static_cast<__int128>(Load<T>(in)) / ranks;
+  const T value = static_cast<T>(wide);
+  std::memcpy(out, &value, sizeof(T));
 }
 
 // 16-bit types are reduced in f32, so the naive result passes through float.
@@ -100,17 +114,45 @@ void Naive(DataType type, ReduceOp op, const uint8_t* a, const uint8_t* b, uint8
       std::memcpy(out, &value, 8);
       break;
     }
-    case DataType::kInt32: {
-      const uint32_t value =
-          static_cast<uint32_t>(NaiveInt(op, Load<int32_t>(a), Load<int32_t>(b)));
-      std::memcpy(out, &value, 4);
-      break;
-    }
-    case DataType::kInt64: {
-      const uint64_t value = NaiveInt(op, Load<int64_t>(a), Load<int64_t>(b));
-      std::memcpy(out, &value, 8);
-      break;
-    }
+    case DataType::kInt32:
+      return NaiveInt<int32_t>(op, a, b, out);
+    case DataType::kInt64:
+      return NaiveInt<int64_t>(op, a, b, out);
+    case DataType::kInt8:
+      return NaiveInt<int8_t>(op, a, b, out);
+    case DataType::kUint8:
+      return NaiveInt<uint8_t>(op, a, b, out);
+    case DataType::kInt16:
+      return NaiveInt<int16_t>(op, a, b, out);
+    case DataType::kUint16:
+      return NaiveInt<uint16_t>(op, a, b, out);
+    case DataType::kUint32:
+      return NaiveInt<uint32_t>(op, a, b, out);
+    case DataType::kUint64:
+      return NaiveInt<uint64_t>(op, a, b, out);
+  }
+}
+
+void NaiveIntegerAverage(DataType type, const uint8_t* in, int ranks, uint8_t* out) {
+  switch (type) {
+    case DataType::kInt32:
+      return NaiveIntAverage<int32_t>(in, ranks, out);
+    case DataType::kInt64:
+      return NaiveIntAverage<int64_t>(in, ranks, out);
+    case DataType::kInt8:
+      return NaiveIntAverage<int8_t>(in, ranks, out);
+    case DataType::kUint8:
+      return NaiveIntAverage<uint8_t>(in, ranks, out);
+    case DataType::kInt16:
+      return NaiveIntAverage<int16_t>(in, ranks, out);
+    case DataType::kUint16:
+      return NaiveIntAverage<uint16_t>(in, ranks, out);
+    case DataType::kUint32:
+      return NaiveIntAverage<uint32_t>(in, ranks, out);
+    case DataType::kUint64:
+      return NaiveIntAverage<uint64_t>(in, ranks, out);
+    default:
+      FAIL() << "not an integer";
   }
 }
 
@@ -213,12 +255,8 @@ TEST_P(EverySet, AveragesLikeTheNaiveScalar) {
         } else if (type == DataType::kFloat64) {
           const double value = Load<double>(from) / ranks;
           std::memcpy(to, &value, 8);
-        } else if (type == DataType::kInt32) {
-          const int32_t value = Load<int32_t>(from) / ranks;
-          std::memcpy(to, &value, 4);
         } else {
-          const int64_t value = Load<int64_t>(from) / ranks;
-          std::memcpy(to, &value, 8);
+          NaiveIntegerAverage(type, from, ranks, to);
         }
       }
       AverageKernelFor(GetParam(), type)(in.data(), in.data(), count, ranks);

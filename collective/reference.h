@@ -17,7 +17,8 @@ using Bytes = std::vector<uint8_t>;
 // `bytes` of numbers of `type`: small enough that no float overflows, whole range for integers.
 Bytes RandomNumbersForTest(DataType type, uint64_t bytes, uint64_t seed);
 
-// `specs[r]` is rank r's view (Send and Recv differ), `inputs[r]` its input. Returns the outputs.
+// `specs[r]` is rank r's view (Send, Recv and AllToAllV differ), `inputs[r]` its input. Returns
+// the outputs.
 std::vector<Bytes> ExpectedOutputsForTest(const std::vector<OperationSpec>& specs,
                                           const std::vector<Bytes>& inputs);
 

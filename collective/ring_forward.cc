@@ -41,7 +41,7 @@ class RingForwardGatherHalf : public GatherHalf {
       if (c >= blocks_.chunks(source)) continue;
       const uint32_t open =
           builder_.Open(Record(source, c), builder_.Neighbour(-1), Output(source, c));
-      if (source != next) builder_.Forward(open, next);
+      if (source != next) builder_.ForwardTo(open, {&next, 1});
       AfterContribution(open, source, c);
       opened_[blocks_.Index(source, c)] = open;
     }

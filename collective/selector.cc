@@ -5,6 +5,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "collective/cost.h"
 
 namespace caravan::collective {
 namespace {
@@ -13,47 +14,32 @@ namespace {
 // enough lanes a rank. Beyond, one neighbour at a time wins once a block is long.
 constexpr int kFewRanks = 8;
 constexpr uint64_t kLongVector = 4 << 20;
-// The root of a direct broadcast sends (p − 1)·m; up to here latency matters more than that.
-constexpr uint64_t kShortBroadcast = 256 << 10;
+// The root of a direct broadcast sends (p − 1)·m, that of a direct reduce opens as much; up to here
+// latency matters more than that.
+constexpr uint64_t kShortRooted = 256 << 10;
+// Every rank opens (p − 1)·m of a one-shot allreduce, which then has half the rounds.
+constexpr uint64_t kOneShotVector = 4 << 10;
+// Bruck's records travel log2(p) / 2 hops on average; while a rank's whole vector is this small the
+// number of lanes, and so of system calls, counts for more.
+constexpr uint64_t kBruckVector = 32 << 10;
 
-constexpr std::array kAllReduce = {Algorithm::kDirect, Algorithm::kRingForward, Algorithm::kRing};
-constexpr std::array kAllGather = {Algorithm::kDirect, Algorithm::kRingForward};
+constexpr std::array kAllReduce = {Algorithm::kDirect, Algorithm::kRingForward, Algorithm::kRing,
+                                   Algorithm::kOneShot};
+constexpr std::array kAllGather = {Algorithm::kDirect, Algorithm::kRingForward,
+                                   Algorithm::kDoublingForward};
+constexpr std::array kAllGatherV = {Algorithm::kDirect, Algorithm::kDoublingForward};
 constexpr std::array kReduceScatter = {Algorithm::kDirect, Algorithm::kRing};
-constexpr std::array kBroadcast = {Algorithm::kChainForward, Algorithm::kDirect};
+constexpr std::array kReduce = {Algorithm::kDirect, Algorithm::kRing};
+constexpr std::array kBroadcast = {Algorithm::kChainForward, Algorithm::kDirect,
+                                   Algorithm::kBinomialForward};
+constexpr std::array kAllToAll = {Algorithm::kDirect, Algorithm::kBruckForward};
 constexpr std::array kOnlyDirect = {Algorithm::kDirect};
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-uint64_t WholeBytes(const OperationSpec& spec, int size) {
-  const bool blocks = spec.op == Operation::kAllGather || spec.op == Operation::kReduceScatter;
-  return spec.bytes() * (blocks ? static_cast<uint64_t>(size) : 1);
-}
-
-// What the choice costs: rounds one after another, and seal or open stages among them.
-std::string Cost(Operation op, Algorithm algorithm, int size) {
-  const int hops = std::max(size - 1, 0);
-  const bool both_halves = op == Operation::kAllReduce;
-  int rounds = size > 1 ? 1 : 0;
-  int depth = rounds;
-  switch (algorithm) {
-    case Algorithm::kDirect:
-      rounds *= both_halves ? 2 : 1;
-      depth = rounds;
-      break;
-    case Algorithm::kRing:
-      rounds = depth = hops * (both_halves ? 2 : 1);
-      break;
-    case Algorithm::kRingForward:
-      rounds = hops * (both_halves ? 2 : 1);
-      depth = hops == 0 ? 0 : (both_halves ? hops + 1 : 1);
-      break;
-    case Algorithm::kChainForward:
-      rounds = hops;
-      break;
-    case Algorithm::kAuto:
-      break;
-  }
-  return absl::StrCat(rounds, rounds == 1 ? " round" : " rounds", " and crypto depth ", depth);
+std::string Describe(const Cost& cost) {
+  return absl::StrCat(cost.rounds, cost.rounds == 1 ? " round" : " rounds", " and crypto depth ",
+                      cost.crypto_depth);
 }
 
 bool Fits(Operation op, Algorithm algorithm) {
@@ -65,12 +51,12 @@ Selection Explained(const OperationSpec& spec, int size, Algorithm algorithm,
                     absl::string_view because) {
   Selection selection;
   selection.algorithm = algorithm;
-  selection.reason =
-      absl::StrCat(View(Name(algorithm)), ": ", because, "; ", Cost(spec.op, algorithm, size));
+  selection.reason = absl::StrCat(View(Name(algorithm)), ": ", because, "; ",
+                                  Describe(CostOf(spec.op, algorithm, size)));
   absl::string_view separator = " against ";
   for (const Algorithm other : AlgorithmsFor(spec.op)) {
     if (other == algorithm) continue;
-    absl::StrAppend(&selection.reason, separator, Cost(spec.op, other, size), " for ",
+    absl::StrAppend(&selection.reason, separator, Describe(CostOf(spec.op, other, size)), " for ",
                     View(Name(other)));
     separator = ", ";
   }
@@ -96,9 +82,18 @@ absl::Span<const Algorithm> AlgorithmsFor(Operation op) {
       return kReduceScatter;
     case Operation::kBroadcast:
       return kBroadcast;
+    case Operation::kAllGatherV:
+      return kAllGatherV;
+    case Operation::kReduce:
+      return kReduce;
+    case Operation::kAllToAll:
+      return kAllToAll;
     case Operation::kSend:
     case Operation::kRecv:
     case Operation::kBarrier:
+    case Operation::kGather:
+    case Operation::kScatter:
+    case Operation::kAllToAllV:
       return kOnlyDirect;
   }
   return {};
@@ -107,20 +102,35 @@ absl::Span<const Algorithm> AlgorithmsFor(Operation op) {
 SelectorTable DefaultSelectorTable() {
   constexpr int kAnyRanks = SelectorRow{}.max_ranks;
   constexpr uint64_t kAnyBytes = UINT64_MAX;
+  constexpr int kSomeRanks = 4 * kFewRanks;
   return {
+      {Operation::kAllReduce, kOneShotVector, kFewRanks, Algorithm::kOneShot},
       {Operation::kAllReduce, kAnyBytes, kFewRanks, Algorithm::kDirect},
       {Operation::kAllReduce, kLongVector, kAnyRanks, Algorithm::kDirect},
       {Operation::kAllReduce, kAnyBytes, kAnyRanks, Algorithm::kRingForward},
       {Operation::kAllGather, kAnyBytes, kFewRanks, Algorithm::kDirect},
-      {Operation::kAllGather, kLongVector, kAnyRanks, Algorithm::kDirect},
+      {Operation::kAllGather, kLongVector, kSomeRanks, Algorithm::kDirect},
+      {Operation::kAllGather, kLongVector, kAnyRanks, Algorithm::kDoublingForward},
       {Operation::kAllGather, kAnyBytes, kAnyRanks, Algorithm::kRingForward},
+      {Operation::kAllGatherV, kAnyBytes, kSomeRanks, Algorithm::kDirect},
+      {Operation::kAllGatherV, kAnyBytes, kAnyRanks, Algorithm::kDoublingForward},
       // Both seal and open the same bytes; the ring only spares lanes.
-      {Operation::kReduceScatter, kAnyBytes, 4 * kFewRanks, Algorithm::kDirect},
+      {Operation::kReduceScatter, kAnyBytes, kSomeRanks, Algorithm::kDirect},
       {Operation::kReduceScatter, kLongVector, kAnyRanks, Algorithm::kDirect},
       {Operation::kReduceScatter, kAnyBytes, kAnyRanks, Algorithm::kRing},
       {Operation::kBroadcast, kAnyBytes, 2, Algorithm::kDirect},
-      {Operation::kBroadcast, kShortBroadcast, kAnyRanks, Algorithm::kDirect},
+      {Operation::kBroadcast, kShortRooted, kFewRanks, Algorithm::kDirect},
+      {Operation::kBroadcast, kShortRooted, kAnyRanks, Algorithm::kBinomialForward},
       {Operation::kBroadcast, kAnyBytes, kAnyRanks, Algorithm::kChainForward},
+      {Operation::kReduce, kAnyBytes, 2, Algorithm::kDirect},
+      {Operation::kReduce, kShortRooted, kAnyRanks, Algorithm::kDirect},
+      {Operation::kReduce, kAnyBytes, kAnyRanks, Algorithm::kRing},
+      {Operation::kGather, kAnyBytes, kAnyRanks, Algorithm::kDirect},
+      {Operation::kScatter, kAnyBytes, kAnyRanks, Algorithm::kDirect},
+      {Operation::kAllToAll, kAnyBytes, kFewRanks, Algorithm::kDirect},
+      {Operation::kAllToAll, kBruckVector, kAnyRanks, Algorithm::kBruckForward},
+      {Operation::kAllToAll, kAnyBytes, kAnyRanks, Algorithm::kDirect},
+      {Operation::kAllToAllV, kAnyBytes, kAnyRanks, Algorithm::kDirect},
       {Operation::kSend, kAnyBytes, kAnyRanks, Algorithm::kDirect},
       {Operation::kRecv, kAnyBytes, kAnyRanks, Algorithm::kDirect},
       {Operation::kBarrier, kAnyBytes, kAnyRanks, Algorithm::kDirect},
@@ -155,7 +165,7 @@ absl::StatusOr<Selection> Select(const OperationSpec& spec, int size, const Sele
     }
     return Explained(spec, size, spec.algorithm, "asked for");
   }
-  const uint64_t bytes = WholeBytes(spec, size);
+  const uint64_t bytes = spec.WholeBytes(size);
   for (size_t i = 0; i < table.size(); ++i) {
     const SelectorRow& row = table[i];
     if (row.op != spec.op || bytes > row.max_bytes || size > row.max_ranks) continue;

@@ -19,7 +19,7 @@ namespace caravan::collective {
 // the first of AlgorithmsFor(op) does.
 struct SelectorRow {
   Operation op = Operation::kAllReduce;
-  uint64_t max_bytes = UINT64_MAX;  // of the whole vector
+  uint64_t max_bytes = UINT64_MAX;  // of the whole vector: OperationSpec::WholeBytes
   int max_ranks = 65534;
   Algorithm algorithm = Algorithm::kDirect;
 };

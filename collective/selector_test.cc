@@ -26,18 +26,33 @@ Algorithm Chosen(Operation op, uint64_t count, int size) {
 }
 
 TEST(DefaultTable, IsDirectForFewRanksAndForwardsForMany) {
-  constexpr uint64_t kShort = 1000;
+  constexpr uint64_t kTiny = 256;
+  constexpr uint64_t kShort = 2000;
   constexpr uint64_t kLong = 64 << 20;
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 8), Algorithm::kOneShot);
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 9), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 2), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 8), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 64), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 9), Algorithm::kRingForward);
   EXPECT_EQ(Chosen(Operation::kAllGather, kLong, 8), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllGather, kLong, 9), Algorithm::kRingForward);
+  EXPECT_EQ(Chosen(Operation::kAllGather, kTiny, 32), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllGather, kTiny, 33), Algorithm::kDoublingForward);
   EXPECT_EQ(Chosen(Operation::kReduceScatter, kLong, 32), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kReduceScatter, kLong, 33), Algorithm::kRing);
-  EXPECT_EQ(Chosen(Operation::kBroadcast, kShort, 16), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kBroadcast, kShort, 8), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kBroadcast, kShort, 16), Algorithm::kBinomialForward);
   EXPECT_EQ(Chosen(Operation::kBroadcast, kLong, 2), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kBroadcast, kLong, 3), Algorithm::kChainForward);
+  EXPECT_EQ(Chosen(Operation::kReduce, kShort, 16), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kReduce, kLong, 2), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kReduce, kLong, 3), Algorithm::kRing);
+  EXPECT_EQ(Chosen(Operation::kAllToAll, 8, 8), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllToAll, 8, 9), Algorithm::kBruckForward);
+  EXPECT_EQ(Chosen(Operation::kAllToAll, kLong, 9), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllGatherV, kLong, 32), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllGatherV, kLong, 33), Algorithm::kDoublingForward);
   EXPECT_EQ(Chosen(Operation::kSend, kLong, 3), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kBarrier, 0, 300), Algorithm::kDirect);
 }
@@ -47,7 +62,7 @@ TEST(DefaultTable, CoversEveryOperationAtEverySize) {
     const auto known = AlgorithmsFor(row.op);
     EXPECT_NE(std::find(known.begin(), known.end(), row.algorithm), known.end());
   }
-  for (int op = 1; op <= 7; ++op) {
+  for (int op = 1; op <= 13; ++op) {
     for (const int size : {1, 2, 65534}) {
       const auto selection = Select(Spec(static_cast<Operation>(op), op == 7 ? 0 : 1000000), size,
                                     DefaultSelectorTable());

@@ -71,7 +71,12 @@ class Rank {
   uint8_t* At(const Region& region);
   void Ran(uint32_t step);
   void Open(const Step& step, const Record& record);
-  uint32_t StagesAt(const Region& region) { return memory_stages_[At(region)]; }
+  // write = left ⊕ right, with `behind` stages behind it.
+  void Combine(const Step& step, const uint8_t* left, const uint8_t* right, uint32_t behind);
+  // Behind what the step reads; nothing is behind an empty payload.
+  uint32_t StagesRead(const Step& step) {
+    return step.bytes == 0 ? 0 : memory_stages_[At(step.read)];
+  }
 
   const Plan& plan_;
   const bool seal_ends_early_;
@@ -83,18 +88,22 @@ class Rank {
   std::vector<bool> ran_;
   std::vector<uint32_t> newly_ready_;
   std::unordered_map<uint32_t, Sending> sealed_;  // not yet with every target
-  std::unordered_map<uint32_t, Record> slots_;    // waiting to be forwarded
+  std::unordered_map<uint32_t, Sending> slots_;   // held to be sent on, likewise
+  std::vector<uint32_t> held_;                    // of slots_, by class
   std::unordered_map<const uint8_t*, uint32_t> memory_stages_;
   size_t done_ = 0;
   size_t unsent_ = 0;
 };
 
 Rank::Rank(const Plan& plan, const std::vector<uint8_t>& input, bool in_place, bool seal_ends_early)
-    : plan_(plan), seal_ends_early_(seal_ends_early), scratch_(plan.scratch_bytes) {
-  const size_t own = static_cast<size_t>(plan.rank) * plan.spec.bytes();
-  if (!in_place) output_at_ = input.size();
-  if (in_place && plan.spec.op == Operation::kAllGather) input_at_ = own;
-  if (in_place && plan.spec.op == Operation::kReduceScatter) output_at_ = own;
+    : plan_(plan),
+      seal_ends_early_(seal_ends_early),
+      scratch_(plan.scratch_bytes),
+      held_(plan.slot_classes) {
+  const InPlace shared = plan.spec.InPlaceOffsets(plan.rank);
+  const bool overlap = in_place && shared.allowed && !input.empty() && plan.output_bytes() > 0;
+  input_at_ = overlap ? shared.input : 0;
+  output_at_ = overlap ? shared.output : input.size();
   // 0xA5: what nobody has written must not look like a result. One byte more gives empty
   // vectors an address.
   memory_.assign(std::max(input_at_ + input.size(), output_at_ + size_t{plan.output_bytes()}) + 1,
@@ -131,7 +140,11 @@ void Rank::Ran(uint32_t step) {
 
 void Rank::RunLocal(uint32_t step) {
   const Step& s = plan_.steps[step];
-  if (At(s.read) != At(s.write)) std::memmove(At(s.write), At(s.read), s.bytes);
+  if (s.reduce) {
+    Combine(s, At(s.read), At(s.write), StagesRead(s));
+  } else if (At(s.read) != At(s.write)) {
+    std::memmove(At(s.write), At(s.read), s.bytes);
+  }
   Ran(step);
 }
 
@@ -149,7 +162,7 @@ Record Rank::Seal(uint32_t step) {
                       s.chunk,
                       stream.chunk_count,
                       s.chunk == stream.last_chunk,
-                      StagesAt(s.read) + 1,
+                      StagesRead(s) + 1,
                       std::make_shared<const std::vector<uint8_t>>(from, from + s.bytes)};
     counters.sealed += s.bytes;
     counters.records_sealed += 1;
@@ -169,8 +182,11 @@ Record Rank::Seal(uint32_t step) {
 
 Record Rank::Forward(uint32_t step) {
   const auto it = slots_.find(step);
-  Record record = std::move(it->second);
-  slots_.erase(it);
+  Record record = it->second.record;
+  if (--it->second.targets_left == 0) {
+    slots_.erase(it);
+    --held_[plan_.steps[step].slot_class];
+  }
   --unsent_;
   counters.forwarded += record.payload->size();
   counters.sent += record.payload->size();
@@ -179,7 +195,8 @@ Record Rank::Forward(uint32_t step) {
 }
 
 absl::StatusOr<bool> Rank::Receive(int from, const Record& record) {
-  const auto found = plan_.FindOpen(record.phase, record.source, record.destination, record.chunk);
+  const auto found =
+      plan_.FindReceive(record.phase, record.source, record.destination, record.chunk);
   if (!found.ok()) return absl::InternalError(found.status().message());
   const Step& step = plan_.steps[*found];
   const Stream& stream = plan_.StreamOf(step);
@@ -191,33 +208,40 @@ absl::StatusOr<bool> Rank::Receive(int from, const Record& record) {
                                             from, " is a duplicate or contradicts step ", *found,
                                             " of rank ", plan_.rank));
   }
-  const bool forwards = step.forward_to != kNobody;
-  if (!ready(*found) || (forwards && slots_.size() >= plan_.forward_slots)) return false;
-  if (forwards) {
-    slots_.emplace(*found, record);
+  const bool holds = Plan::SendsOn(step);
+  if (!ready(*found) || (holds && held_[step.slot_class] >= plan_.class_slots)) return false;
+  if (holds) {
+    slots_.emplace(*found, Sending{record, step.target_count});
+    ++held_[step.slot_class];
     peak_slots = std::max<uint64_t>(peak_slots, slots_.size());
-    ++unsent_;
+    unsent_ += step.target_count;
   }
-  Open(step, record);
+  counters.received += step.bytes;
+  if (step.kind == StepKind::kOpen) Open(step, record);
   Ran(*found);
   return true;
 }
 
 void Rank::Open(const Step& step, const Record& record) {
-  counters.received += step.bytes;
   counters.opened += step.bytes;
   counters.records_opened += 1;
+  if (step.reduce) {
+    Combine(step, At(step.read), record.payload->data(),
+            std::max(record.stages, StagesRead(step)));
+    return;
+  }
+  uint8_t* const write = At(step.write);
+  std::copy(record.payload->begin(), record.payload->end(), write);
+  memory_stages_[write] = record.stages;
+  stages = std::max(stages, record.stages);
+}
+
+void Rank::Combine(const Step& step, const uint8_t* left, const uint8_t* right, uint32_t behind) {
   const OperationSpec& spec = plan_.spec;
   uint8_t* const write = At(step.write);
-  uint32_t behind = record.stages;
-  if (step.reduce) {
-    const size_t count = step.bytes / SizeOf(spec.dtype);
-    behind = std::max(behind, StagesAt(step.read));
-    Reduce(spec.dtype, spec.reduce, At(step.read), record.payload->data(), write, count);
-    if (step.finish_average) Average(spec.dtype, write, write, count, plan_.size);
-  } else {
-    std::copy(record.payload->begin(), record.payload->end(), write);
-  }
+  const size_t count = step.bytes / SizeOf(spec.dtype);
+  Reduce(spec.dtype, spec.reduce, left, right, write, count);
+  if (step.finish_average) Average(spec.dtype, write, write, count, plan_.size);
   memory_stages_[write] = behind;
   stages = std::max(stages, behind);
 }
@@ -232,10 +256,11 @@ std::string Rank::FirstWaiting() const {
   for (uint32_t i = 0; i < plan_.steps.size(); ++i) {
     const Step& step = plan_.steps[i];
     if (ran_[i] && slots_.count(i) == 0 && sealed_.count(i) == 0) continue;
-    const absl::string_view what = ran_[i]                        ? "send"
-                                   : step.kind == StepKind::kSeal ? "seal"
-                                   : step.kind == StepKind::kOpen ? "open"
-                                                                  : "copy";
+    const absl::string_view what = ran_[i]                         ? "send"
+                                   : step.kind == StepKind::kSeal  ? "seal"
+                                   : step.kind == StepKind::kOpen  ? "open"
+                                   : step.kind == StepKind::kRelay ? "relay"
+                                                                   : "copy";
     return absl::StrCat("step ", i, " (", what, " source ", step.source, ", phase ", step.phase,
                         ", chunk ", step.chunk, ", after ", waiting_[i], " more steps)");
   }
@@ -275,7 +300,8 @@ class Simulation {
 
   void AddLanes(const Plan& plan) {
     for (const Step& step : plan.steps) {
-      if (step.kind == StepKind::kOpen) LaneOf(step.via, plan.rank, step.chunk);
+      if (step.kind == StepKind::kSeal || step.kind == StepKind::kLocal) continue;
+      LaneOf(step.via, plan.rank, step.chunk);
     }
   }
 
@@ -311,11 +337,17 @@ class Simulation {
     const Record& head = lane.records.front();
     const absl::StatusOr<bool> taken = rank.Receive(lane.from, head);
     if (!taken.ok() || !*taken) return taken;
-    const auto open = rank.plan().FindOpen(head.phase, head.source, head.destination, head.chunk);
-    const uint16_t forward_to = rank.plan().steps[*open].forward_to;
-    if (forward_to != kNobody) LaneOf(lane.to, forward_to, head.chunk).pending.insert(*open);
+    const auto received =
+        rank.plan().FindReceive(head.phase, head.source, head.destination, head.chunk);
+    const Step& step = rank.plan().steps[*received];
+    const int here = lane.to;
     lane.records.pop_front();
-    Release(lane.to);
+    // A lane may be added here, which moves none of the others.
+    for (uint32_t t = 0; t < step.target_count; ++t) {
+      LaneOf(here, rank.plan().targets[step.first_target + t], step.chunk)
+          .pending.insert(*received);
+    }
+    Release(here);
     return true;
   }
 

@@ -75,7 +75,7 @@ TEST_F(Simulation, FindsTheDeadlockOfAnUnboundedRing) {
     for (int rank = 0; rank < 4; ++rank) {
       Add(spec, 4);
       Spoil(rank, [](Plan& plan) {
-        plan.forward_slots = 1;
+        plan.class_slots = 1;
         for (Step& step : plan.steps) {
           if (step.kind == StepKind::kSeal) step.dependencies = 0;
           step.dependent_count = 0;

@@ -78,6 +78,16 @@ absl::StatusOr<OperationSpec> ToSpec(const PlanExplainOptions& options) {
   if (!status.ok()) return status;
   status.Update(Assign(Count(options, spec), spec.count));
   if (!status.ok()) return status;
+  if (HasCounts(spec.op) && options.ranks > 0 && options.rank >= 0) {
+    // As even as whole elements allow, and what everybody sends this rank alike.
+    const uint64_t ranks = static_cast<uint64_t>(options.ranks);
+    for (uint64_t r = 0; r < ranks; ++r) {
+      spec.counts.push_back(spec.count / ranks + (r < spec.count % ranks ? 1 : 0));
+    }
+    if (spec.op == Operation::kAllToAllV && options.rank < options.ranks) {
+      spec.receive_counts.assign(ranks, spec.counts[static_cast<size_t>(options.rank)]);
+    }
+  }
   return spec;
 }
 
@@ -90,7 +100,7 @@ std::string PlanJson(const Plan& plan) {
       ", \"sent_bytes\": ", c.sent, ", \"received_bytes\": ", c.received,
       ", \"records_sealed\": ", c.records_sealed, ", \"records_opened\": ", c.records_opened,
       ", \"records_sent\": ", c.records_sent, ", \"steps\": ", plan.steps.size(),
-      ", \"scratch_bytes\": ", plan.scratch_bytes, ", \"forward_slots\": ", plan.forward_slots,
+      ", \"scratch_bytes\": ", plan.scratch_bytes, ", \"forward_slots\": ", plan.forward_slots(),
       "}");
 }
 

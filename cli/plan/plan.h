@@ -15,14 +15,14 @@ namespace caravan::cli {
 struct PlanExplainOptions {
   std::string op = "allreduce";
   // Elements as NCCL counts them, or the same in bytes; at most one of the two. Neither: 1 MiB,
-  // or 0 for a barrier.
+  // or 0 for a barrier. For the v forms it is the sum of counts as even as they can be.
   std::optional<uint64_t> count;
   std::optional<uint64_t> bytes;
   std::string dtype = "f32";
   std::string reduce = "sum";
   int ranks = 2;
   int rank = 0;
-  int root = 0;             // broadcast
+  int root = 0;             // broadcast, reduce, gather, scatter
   std::optional<int> peer;  // send, recv; the next rank when absent
   std::string algorithm = "auto";
   int chunk_log2 = 17;

@@ -102,6 +102,28 @@ INSTANTIATE_TEST_SUITE_P(
         Mismatch{"SendSize", Op::kSend, Op::kRecv, kCount, kCount / 2, DataType::kFloat32}),
     [](const auto& info) { return info.param.name; });
 
+// Of a pair's count its two ends alone know, so no digest holds it: the header's own fields do.
+TEST_F(EngineFaultTest, PairWhoseCountsDisagreeIsNamed) {
+  for (const uint64_t sent : {0, 3, 5, 5000}) {
+    auto comm = Make();
+    const uint64_t counts[2][4] = {{1, sent, 1, 7}, {7, 1, 4, 1}};  // rank 1 expects 4 from rank 0
+    for (int rank = 0; rank < 2; ++rank) {
+      const BufferForTest input = comm->Allocate(rank, 1 << 16);
+      const BufferForTest output = comm->Allocate(rank, 1 << 16);
+      const BufferForTest area = comm->Allocate(rank, sizeof(counts[rank]));
+      std::memcpy(area.data, counts[rank], sizeof(counts[rank]));
+      v1::SubmitEntry entry = EntryForTest(Op::kAllToAllV, counts[rank][0] + counts[rank][1],
+                                           DataType::kFloat32, input, output);
+      entry.counts_buffer = area.id;
+      comm->ring(rank).Submit(entry);
+    }
+    const Fault fault = Await(*comm, 1, "RECORD_UNEXPECTED");
+    EXPECT_EQ(fault.peer, 0);
+    EXPECT_THAT(fault.message, HasSubstr("peer rank 0 (node-0), alltoallv(f32 × 8 sent in all)"));
+    EXPECT_THAT(fault.message, HasSubstr("expected 16, 1, 1"));
+  }
+}
+
 TEST_F(EngineFaultTest, PeerThatLeavesDuringAnOperationIsNamed) {
   auto comm = Make();
   const uint64_t id = Submit(*comm, 0, Op::kAllReduce);
@@ -162,12 +184,24 @@ INSTANTIATE_TEST_SUITE_P(
     Each, BadEntryTest,
     ::testing::Values(
         BadEntry{"NoOperation", [](Entry& e) { e.op = 0; }, "APPLICATION_RING"},
-        BadEntry{"Operation", [](Entry& e) { e.op = 8; }, "APPLICATION_RING"},
-        BadEntry{"Type", [](Entry& e) { e.dtype = 7; }, "APPLICATION_RING"},
+        BadEntry{"Operation", [](Entry& e) { e.op = 14; }, "APPLICATION_RING"},
+        BadEntry{"Type", [](Entry& e) { e.dtype = 13; }, "APPLICATION_RING"},
         BadEntry{"Reduction", [](Entry& e) { e.reduce = 0; }, "APPLICATION_RING"},
         BadEntry{"Algorithm", [](Entry& e) { e.algorithm = 9; }, "APPLICATION_RING"},
         BadEntry{"AlgorithmThatDoesNotFit", [](Entry& e) { e.algorithm = 4; }, "APPLICATION_RING"},
-        BadEntry{"Reserved", [](Entry& e) { e.reserved[1] = 1; }, "APPLICATION_RING"},
+        BadEntry{"Reserved", [](Entry& e) { e.reserved = 1; }, "APPLICATION_RING"},
+        BadEntry{"UnaskedCounts", [](Entry& e) { e.counts_buffer = 1; }, "APPLICATION_RING"},
+        BadEntry{"NoCounts", [](Entry& e) { e.op = 8; }, "APPLICATION_BUFFER"},
+        BadEntry{"CountsThatLeaveTheirBuffer",
+                 [](Entry& e) { e.op = 8, e.counts_buffer = 1, e.counts_offset = 4088; },
+                 "APPLICATION_BUFFER"},
+        BadEntry{"CountsAskew",
+                 [](Entry& e) { e.op = 8, e.counts_buffer = 1, e.counts_offset = 4; },
+                 "APPLICATION_RING"},
+        // The buffer is zero: counts that do not sum up to the entry's.
+        BadEntry{"CountsThatContradict", [](Entry& e) { e.op = 13, e.counts_buffer = 1; },
+                 "APPLICATION_RING"},
+        BadEntry{"AllToAllInPlace", [](Entry& e) { e.op = 12; }, "APPLICATION_BUFFER"},
         BadEntry{"Id", [](Entry& e) { e.id = 5; }, "APPLICATION_RING"},
         BadEntry{"Count", [](Entry& e) { e.count = UINT64_MAX / 4 + 2; }, "APPLICATION_RING"},
         BadEntry{"BarrierCount", [](Entry& e) { e.op = 7; }, "APPLICATION_RING"},

@@ -5,13 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "collective/plan.h"
 #include "collective/reference.h"
+#include "collective/shapes_for_test.h"
 #include "daemon/engine/engine_testing.h"
 
 namespace caravan::engine {
@@ -64,18 +67,14 @@ class EngineTest : public ::testing::TestWithParam<Shape> {
     Running run;
     std::vector<collective::Bytes> inputs;
     spec.chunk_log2 = 14;
-    for (int r = 0; r < p; ++r) {
-      collective::OperationSpec own = spec;
+    for (collective::OperationSpec own : collective::ViewsForTest(spec, p, ++seed_)) {
+      const int r = static_cast<int>(run.specs.size());
       if (spec.op == Op::kSend) {
         own.op = r == 0 ? Op::kSend : Op::kRecv;
         own.peer = static_cast<uint16_t>(r == 0 ? p - 1 : 0);
       }
       run.specs.push_back(own);
-      uint64_t in = spec.bytes();
-      if (own.op == Op::kReduceScatter) in *= p;
-      if (own.op == Op::kRecv || own.op == Op::kBarrier) in = 0;
-      if (own.op == Op::kBroadcast && r != own.root) in = 0;
-      inputs.push_back(collective::RandomNumbersForTest(spec.dtype, in, ++seed_));
+      inputs.push_back(collective::RandomNumbersForTest(spec.dtype, own.InputBytes(r, p), ++seed_));
     }
     if (spec.op == Op::kSend) {
       // Only the ends of the transfer take part.
@@ -89,20 +88,30 @@ class EngineTest : public ::testing::TestWithParam<Shape> {
                        : collective::ExpectedOutputsForTest(Resolved(run.specs, p), inputs);
     for (size_t i = 0; i < run.specs.size(); ++i) {
       const int rank = RankOf(run, i, p);
+      const collective::OperationSpec& own = run.specs[i];
       const uint64_t out = run.expected[i].size();
+      const collective::InPlace shared = own.InPlaceOffsets(rank);
       BufferForTest input;
       BufferForTest output;
       v1::SubmitEntry entry;
-      if (in_place && spec.op != Op::kSend) {
-        output = input = comm.Allocate(rank, std::max<uint64_t>(out, inputs[i].size()));
-        entry = EntryForTest(run.specs[i].op, spec.count, spec.dtype, input, output, spec.reduce);
-        if (spec.op == Op::kAllGather) entry.input_offset = spec.bytes() * rank;
-        if (spec.op == Op::kReduceScatter) entry.output_offset = spec.bytes() * rank;
+      if (in_place && shared.allowed && spec.op != Op::kSend) {
+        output = input = comm.Allocate(
+            rank, std::max<uint64_t>(shared.output + out, shared.input + inputs[i].size()));
+        entry = EntryForTest(own.op, own.count, spec.dtype, input, output, spec.reduce);
+        entry.input_offset = shared.input;
+        entry.output_offset = shared.output;
         output.data += entry.output_offset;
       } else {
         input = comm.Allocate(rank, inputs[i].size());
         output = comm.Allocate(rank, out);
-        entry = EntryForTest(run.specs[i].op, spec.count, spec.dtype, input, output, spec.reduce);
+        entry = EntryForTest(own.op, own.count, spec.dtype, input, output, spec.reduce);
+      }
+      if (collective::HasCounts(own.op)) {
+        const BufferForTest counts = comm.Allocate(rank, 2 * sizeof(uint64_t) * p);
+        auto* to = reinterpret_cast<uint64_t*>(counts.data);
+        to = std::copy(own.counts.begin(), own.counts.end(), to);
+        std::copy(own.receive_counts.begin(), own.receive_counts.end(), to);
+        entry.counts_buffer = counts.id;
       }
       if (!inputs[i].empty()) {
         std::memcpy(input.data + entry.input_offset, inputs[i].data(), inputs[i].size());
@@ -166,7 +175,9 @@ collective::OperationSpec Spec(Op op, uint64_t count, DataType type = DataType::
   return spec;
 }
 
-constexpr Op kCollectives[] = {Op::kAllReduce, Op::kAllGather, Op::kReduceScatter, Op::kBroadcast};
+constexpr Op kCollectives[] = {Op::kAllReduce,  Op::kAllGather, Op::kReduceScatter, Op::kBroadcast,
+                               Op::kAllGatherV, Op::kGather,    Op::kScatter,       Op::kReduce,
+                               Op::kAllToAll,   Op::kAllToAllV};
 
 TEST_P(EngineTest, GivesTheReferenceResultForEachAlgorithmAndSize) {
   for (Op op : kCollectives) {
@@ -185,7 +196,7 @@ TEST_P(EngineTest, GivesTheReferenceResultForEachAlgorithmAndSize) {
 }
 
 TEST_P(EngineTest, ReducesEachTypeWithEachReduction) {
-  for (int type = 1; type <= 6; ++type) {
+  for (int type = 1; type <= 12; ++type) {
     for (int reduce = 1; reduce <= 5; ++reduce) {
       Check(*comm_, Submit(*comm_, Spec(Op::kAllReduce, 5003, static_cast<DataType>(type),
                                         static_cast<ReduceOp>(reduce))));
@@ -198,7 +209,7 @@ TEST_P(EngineTest, ReducesEachTypeWithEachReduction) {
 TEST_P(EngineTest, RunsManyOutstandingOperationsInOrder) {
   std::vector<Running> runs;
   for (int i = 0; i < 60; ++i) {
-    const Op op = kCollectives[i % 4];
+    const Op op = kCollectives[i % std::size(kCollectives)];
     runs.push_back(Submit(*comm_, Spec(op, i * 331, DataType::kInt32), i % 3 == 0));
     if (comm_->size() > 1 && i % 5 == 0) {
       runs.push_back(Submit(*comm_, Spec(Op::kSend, i * 1000, DataType::kFloat64)));

@@ -137,13 +137,15 @@ bool Group::StartOperation(Submission submission) {
       conflict = id + 1;
     }
   }
-  state_.forward_budget.Raise(2 * plan.forward_slots);
+  state_.forward_budget.Raise(2 * plan.forward_slots());
   if (state_.window.empty()) oldest_since_ns_ = state_.now_ns;
-  const Described described{sequence, submission.spec};
+  Described described{sequence, submission.spec};
+  described.spec.counts.clear();
+  described.spec.receive_counts.clear();
   if (described_.size() < kDescribed) {
-    described_.push_back(described);
+    described_.push_back(std::move(described));
   } else {
-    described_[next_described_++ % kDescribed] = described;
+    described_[next_described_++ % kDescribed] = std::move(described);
   }
   operation->Bind(std::move(submission), conflict);
   state_.window.Push(std::move(operation));
@@ -227,7 +229,11 @@ bool Group::RunLocalSteps() {
       const collective::Step& step = operation.plan().steps[index];
       const uint8_t* read = operation.At(step.read, step.bytes);
       uint8_t* write = operation.At(step.write, step.bytes);
-      if (read != write) std::memcpy(write, read, step.bytes);
+      if (step.reduce) {
+        operation.Combine(step, read, write);
+      } else if (read != write) {
+        std::memcpy(write, read, step.bytes);
+      }
       --operation.unqueued[lane];
       operation.progress_ns = state_.now_ns;
       operation.Ran(index);
@@ -334,7 +340,9 @@ void Group::CheckDeadline() {
                  absl::StrCat(waited, what), "DEADLINE");
   };
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].kind != collective::StepKind::kOpen || oldest.HasRun(i)) continue;
+    const bool receives = steps[i].kind == collective::StepKind::kOpen ||
+                          steps[i].kind == collective::StepKind::kRelay;
+    if (!receives || oldest.HasRun(i)) continue;
     return raise(steps[i].via, steps[i],
                  absl::StrCat("waiting for a record that ", state_.NameOf(steps[i].via),
                               " has to send (sealed by rank ", steps[i].source, ")"));

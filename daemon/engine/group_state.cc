@@ -95,6 +95,10 @@ void GroupState::Sent(const Lane& lane, const Segment& segment) {
   --operation.unsent[lane.id];
   operation.progress_ns = now_ns;
   if (segment.owner == Segment::Owner::kLane) return;
+  if (segment.owner == Segment::Owner::kForward) {
+    counted.forwarded += segment.payload;
+    operation.counted.forwarded += segment.payload;
+  }
   WireBuffer* buffer = segment.buffer;
   if (--buffer->users > 0) return;
   const StepInfo& info = operation.program->info(segment.step);
@@ -103,10 +107,8 @@ void GroupState::Sent(const Lane& lane, const Segment& segment) {
     shared_budget.Put();
   } else {
     operation.forwards[info.forward] = nullptr;
-    --operation.forwards_held;
+    --operation.forwards_held[operation.plan().steps[segment.step].slot_class];
     forward_budget.Put();
-    counted.forwarded += segment.payload;
-    operation.counted.forwarded += segment.payload;
   }
   pool.Put(buffer);
   ++change;

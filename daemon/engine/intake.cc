@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/engine/intake.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -10,12 +11,9 @@
 namespace caravan::engine {
 namespace {
 
-using collective::Operation::kAllGather;
-using collective::Operation::kAllReduce;
+using collective::Operation::kAllToAllV;
 using collective::Operation::kBarrier;
-using collective::Operation::kBroadcast;
 using collective::Operation::kRecv;
-using collective::Operation::kReduceScatter;
 using collective::Operation::kSend;
 
 // No range of one operation is larger: products below stay far from overflow.
@@ -26,53 +24,30 @@ absl::Status RingError(const v1::SubmitEntry& entry, absl::string_view what) {
       absl::StrCat("entry ", entry.id, ": ", what, " [APPLICATION_RING]"));
 }
 
-bool Reduces(collective::Operation op) { return op == kAllReduce || op == kReduceScatter; }
-
 absl::Status CheckFields(const v1::SubmitEntry& e) {
-  if (e.op < 1 || e.op > static_cast<uint8_t>(kBarrier)) {
-    return RingError(e, absl::StrCat("operation ", e.op, " does not exist: expected 1 to 7"));
+  if (e.op < 1 || e.op > static_cast<uint8_t>(kAllToAllV)) {
+    return RingError(e, absl::StrCat("operation ", e.op, " does not exist: expected 1 to 13"));
   }
-  if (e.dtype < 1 || e.dtype > static_cast<uint8_t>(collective::DataType::kInt64)) {
-    return RingError(e, absl::StrCat("element type ", e.dtype, " does not exist: expected 1 to 6"));
+  if (e.dtype < 1 || e.dtype > static_cast<uint8_t>(collective::DataType::kUint64)) {
+    return RingError(e,
+                     absl::StrCat("element type ", e.dtype, " does not exist: expected 1 to 12"));
   }
   if (e.reduce < 1 || e.reduce > static_cast<uint8_t>(collective::ReduceOp::kAvg)) {
     return RingError(e, absl::StrCat("reduction ", e.reduce, " does not exist: expected 1 to 5"));
   }
-  if (e.algorithm > static_cast<uint8_t>(collective::Algorithm::kChainForward)) {
+  if (e.algorithm > static_cast<uint8_t>(collective::Algorithm::kBruckForward)) {
     return RingError(e,
-                     absl::StrCat("algorithm ", e.algorithm, " does not exist: expected 0 to 4"));
+                     absl::StrCat("algorithm ", e.algorithm, " does not exist: expected 0 to 8"));
   }
-  if (e.reserved[0] != 0 || e.reserved[1] != 0) {
-    return RingError(e, "the reserved fields are not zero");
+  const bool counts = HasCounts(static_cast<collective::Operation>(e.op));
+  if (e.reserved != 0 || (!counts && (e.counts_buffer != 0 || e.counts_offset != 0))) {
+    return RingError(e, "the fields that this operation does not use are not zero");
+  }
+  if (e.counts_offset % sizeof(uint64_t) != 0) {
+    return RingError(e,
+                     absl::StrCat("counts at offset ", e.counts_offset, ", not a multiple of 8"));
   }
   return absl::OkStatus();
-}
-
-// NCCL's conventions, without a plan.
-uint64_t InputBytes(const collective::OperationSpec& spec, const IntakeRules& rules) {
-  switch (spec.op) {
-    case kReduceScatter:
-      return spec.bytes() * rules.size;
-    case kBroadcast:
-      return spec.root == rules.rank ? spec.bytes() : 0;
-    case kRecv:
-    case kBarrier:
-      return 0;
-    default:
-      return spec.bytes();
-  }
-}
-
-uint64_t OutputBytes(const collective::OperationSpec& spec, const IntakeRules& rules) {
-  switch (spec.op) {
-    case kAllGather:
-      return spec.bytes() * rules.size;
-    case kSend:
-    case kBarrier:
-      return 0;
-    default:
-      return spec.bytes();
-  }
 }
 
 absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& entry,
@@ -93,15 +68,31 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& e
   return memory;
 }
 
+// The counts of an operation whose counts differ by rank. The application may write the buffer
+// meanwhile: they are copied once, and the copies are checked.
+absl::Status CopyCounts(const v1::SubmitEntry& entry, const IntakeRules& rules,
+                        collective::OperationSpec& spec) {
+  const uint64_t bytes = uint64_t{rules.size} * sizeof(uint64_t);
+  const bool both = spec.op == kAllToAllV;
+  auto memory = FindRange(entry, "counts", entry.counts_buffer, entry.counts_offset,
+                          both ? 2 * bytes : bytes, *rules.buffers);
+  if (!memory.ok()) return memory.status();
+  const uint8_t* from = (*memory)->data() + entry.counts_offset;
+  spec.counts.resize(rules.size);
+  std::memcpy(spec.counts.data(), from, bytes);
+  if (!both) return absl::OkStatus();
+  spec.receive_counts.resize(rules.size);
+  std::memcpy(spec.receive_counts.data(), from + bytes, bytes);
+  return absl::OkStatus();
+}
+
 // Ranges may be apart, or in place by NCCL's conventions.
 bool OverlapIsInPlace(const Submission& s, uint64_t in_bytes, uint64_t out_bytes, uint16_t rank) {
   const bool apart = s.input == nullptr || s.output == nullptr || s.input + in_bytes <= s.output ||
                      s.output + out_bytes <= s.input;
   if (apart) return true;
-  const uint64_t block = s.spec.bytes() * rank;
-  if (s.spec.op == kAllGather) return s.input == s.output + block;
-  if (s.spec.op == kReduceScatter) return s.output == s.input + block;
-  return s.input == s.output;
+  const collective::InPlace shared = s.spec.InPlaceOffsets(rank);
+  return shared.allowed && s.input + shared.output == s.output + shared.input;
 }
 
 }  // namespace
@@ -114,7 +105,7 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
   spec.op = static_cast<collective::Operation>(entry.op);
   spec.dtype = static_cast<collective::DataType>(entry.dtype);
   spec.algorithm = static_cast<collective::Algorithm>(entry.algorithm);
-  spec.root = spec.op == kBroadcast ? entry.root : 0;
+  spec.root = HasRoot(spec.op) ? entry.root : 0;
   spec.peer = spec.op == kSend || spec.op == kRecv ? entry.peer : 0;
   spec.count = entry.count;
   spec.chunk_log2 = rules.chunk_log2;
@@ -127,6 +118,9 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
   if (spec.count > kMaxBytes / SizeOf(spec.dtype) / rules.size) {
     return RingError(entry, absl::StrCat("a count of ", spec.count, " is out of range"));
   }
+  if (HasCounts(spec.op)) {
+    if (auto s = CopyCounts(entry, rules, spec); !s.ok()) return s;
+  }
   if (auto s = spec.Validate(rules.rank, rules.size); !s.ok()) return RingError(entry, s.message());
   auto selection = collective::Select(spec, rules.size, *rules.selector);
   if (!selection.ok()) {
@@ -135,8 +129,8 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
   }
   spec.algorithm = selection->algorithm;
 
-  const uint64_t in_bytes = InputBytes(spec, rules);
-  const uint64_t out_bytes = OutputBytes(spec, rules);
+  const uint64_t in_bytes = spec.InputBytes(rules.rank, rules.size);
+  const uint64_t out_bytes = spec.OutputBytes(rules.rank, rules.size);
   auto input =
       FindRange(entry, "input", entry.input_buffer, entry.input_offset, in_bytes, *rules.buffers);
   if (!input.ok()) return input.status();

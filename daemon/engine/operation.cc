@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collective/reduce.h"
 #include "crypto/secret_bytes.h"
 
 namespace caravan::engine {
@@ -13,6 +14,14 @@ using collective::Step;
 using collective::StepKind;
 using collective::Operation::kRecv;
 using collective::Operation::kSend;
+
+namespace {
+
+bool Receives(const Step& step) {
+  return step.kind == StepKind::kOpen || step.kind == StepKind::kRelay;
+}
+
+}  // namespace
 
 void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new_sequence,
                         const GroupKeys& group_keys) {
@@ -24,7 +33,7 @@ void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new
   waits_for = 0;
   progress_ns = 0;
   counted = {};
-  forwards_held = 0;
+  forwards_held.assign(plan.slot_classes, 0);
   steps_left = plan.steps.size();
   sends_left = 0;
 
@@ -51,21 +60,21 @@ void Operation::Bind(Submission new_submission, uint64_t conflict) {
   waits_for = conflict;
 }
 
-void Operation::MakeSendable(const Send& send) {
-  const uint32_t word = send.item / 64;
-  ready_[program->lanes()[send.lane].first_word + word] |= uint64_t{1} << (send.item % 64);
-  hint_[send.lane] = std::min(hint_[send.lane], word);
+void Operation::MakeSendable(uint32_t step) {
+  const StepInfo& info = program->info(step);
+  for (uint32_t s = 0; s < info.send_count; ++s) {
+    const Send& send = program->sends()[info.first_send + s];
+    const uint32_t word = send.item / 64;
+    ready_[program->lanes()[send.lane].first_word + word] |= uint64_t{1} << (send.item % 64);
+    hint_[send.lane] = std::min(hint_[send.lane], word);
+  }
 }
 
 void Operation::Release() {
   released = true;
   scratch_.resize(plan().scratch_bytes);
   for (uint32_t i = 0; i < waits_.size(); ++i) {
-    if (waits_[i] != 0 || plan().steps[i].kind == StepKind::kOpen) continue;
-    const StepInfo& info = program->info(i);
-    for (uint32_t s = 0; s < info.send_count; ++s) {
-      MakeSendable(program->sends()[info.first_send + s]);
-    }
+    if (waits_[i] == 0 && !Receives(plan().steps[i])) MakeSendable(i);
   }
 }
 
@@ -75,11 +84,7 @@ void Operation::Ran(uint32_t index) {
   --steps_left;
   for (uint32_t d = 0; d < step.dependent_count; ++d) {
     const uint32_t dependent = plan().dependents[step.first_dependent + d];
-    if (--waits_[dependent] != 0 || plan().steps[dependent].kind == StepKind::kOpen) continue;
-    const StepInfo& info = program->info(dependent);
-    for (uint32_t s = 0; s < info.send_count; ++s) {
-      MakeSendable(program->sends()[info.first_send + s]);
-    }
+    if (--waits_[dependent] == 0 && !Receives(plan().steps[dependent])) MakeSendable(dependent);
   }
 }
 
@@ -101,6 +106,14 @@ uint8_t* Operation::At(const collective::Region& region, uint32_t bytes) {
       return scratch_.data() + region.offset;
   }
   return nullptr;
+}
+
+void Operation::Combine(const Step& step, const uint8_t* left, const uint8_t* right) {
+  const collective::OperationSpec& spec = plan().spec;
+  const size_t count = step.bytes / SizeOf(spec.dtype);
+  uint8_t* const write = At(step.write, step.bytes);
+  collective::Reduce(spec.dtype, spec.reduce, left, right, write, count);
+  if (step.finish_average) collective::Average(spec.dtype, write, write, count, plan().size);
 }
 
 crypto::RecordHeader Operation::HeaderOf(uint32_t index, const GroupKeys& group_keys) const {

@@ -43,12 +43,15 @@ class Operation {
   void Ran(uint32_t step);
   bool Ready(uint32_t step) const { return released && waits_[step] == 0; }
   bool HasRun(uint32_t step) const { return waits_[step] == kNone; }
-  void MakeSendable(const Send& send);
+  // All sends of `step` may go.
+  void MakeSendable(uint32_t step);
 
   // The lowest ready step of `lane` that `accept(step)` takes, or kNone; it is taken off the list.
   template <typename Accept>
   uint32_t TakeReady(uint32_t lane, Accept accept);
 
+  // step.write = left ⊕ right.
+  void Combine(const collective::Step& step, const uint8_t* left, const uint8_t* right);
   // Where a region starts; null for an empty one.
   uint8_t* At(const collective::Region& region, uint32_t bytes);
   crypto::RecordHeader HeaderOf(uint32_t step, const GroupKeys& keys) const;
@@ -71,7 +74,7 @@ class Operation {
   std::vector<uint32_t> unsent;         // by lane: sends not yet wholly in the socket
   std::vector<WireBuffer*> shared;      // records for several peers, by StepInfo::shared
   std::vector<WireBuffer*> forwards;    // held forwards, by StepInfo::forward
-  uint32_t forwards_held = 0;
+  std::vector<uint32_t> forwards_held;  // by slot class
   collective::Counters counted;
   OpKeys keys;
 

@@ -20,12 +20,6 @@ using collective::StepKind;
 constexpr size_t kMaxPrograms = 32;
 constexpr size_t kMaxCachedSteps = 1 << 20;
 
-bool SameSpec(const OperationSpec& a, const OperationSpec& b) {
-  return a.op == b.op && a.dtype == b.dtype && a.reduce == b.reduce && a.root == b.root &&
-         a.peer == b.peer && a.count == b.count && a.algorithm == b.algorithm &&
-         a.chunk_log2 == b.chunk_log2;
-}
-
 }  // namespace
 
 void Program::AddSends(uint32_t index, std::vector<std::vector<uint32_t>>& order) {
@@ -37,25 +31,17 @@ void Program::AddSends(uint32_t index, std::vector<std::vector<uint32_t>>& order
     order[lane].push_back(index);
     ++info.send_count;
   };
+  if (step.kind == StepKind::kLocal) return add(local_lane());
   const uint32_t lane = step.chunk % lanes_per_peer_;
-  switch (step.kind) {
-    case StepKind::kSeal:
-      for (uint32_t t = 0; t < step.target_count; ++t) {
-        add(plan_->targets[step.first_target + t] * lanes_per_peer_ + lane);
-      }
-      if (step.target_count > 1) info.shared = shared_steps_++;
-      break;
-    case StepKind::kOpen:
-      ++lanes_[ReceiveLane(step)].receives;
-      if (step.forward_to != collective::kNobody) {
-        add(step.forward_to * lanes_per_peer_ + lane);
-        info.forward = forward_steps_++;
-      }
-      break;
-    case StepKind::kLocal:
-      add(local_lane());
-      break;
+  for (uint32_t t = 0; t < step.target_count; ++t) {
+    add(plan_->targets[step.first_target + t] * lanes_per_peer_ + lane);
   }
+  if (step.kind == StepKind::kSeal) {
+    if (step.target_count > 1) info.shared = shared_steps_++;
+    return;
+  }
+  ++lanes_[ReceiveLane(step)].receives;
+  if (collective::Plan::SendsOn(step)) info.forward = forward_steps_++;
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpec& spec, int rank,
@@ -89,12 +75,14 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
     key.destination = steps[i].destination;
     key.phase = steps[i].phase;
     key.superchunk = crypto::SuperchunkOf(steps[i].chunk, program->plan_->spec.chunk_log2);
-    auto [slot, added] =
-        slots.try_emplace({key.seal, key.source, key.destination, key.phase, key.superchunk},
-                          static_cast<uint32_t>(program->keys_.size()));
-    if (added) program->keys_.push_back(key);
-    ++program->keys_[slot->second].uses;
-    info.key = slot->second;
+    if (steps[i].kind != StepKind::kRelay) {
+      auto [slot, added] =
+          slots.try_emplace({key.seal, key.source, key.destination, key.phase, key.superchunk},
+                            static_cast<uint32_t>(program->keys_.size()));
+      if (added) program->keys_.push_back(key);
+      ++program->keys_[slot->second].uses;
+      info.key = slot->second;
+    }
     if (key.seal) continue;
     auto [before, first] = previous.try_emplace(
         {key.source, key.destination, key.phase, program->ReceiveLane(steps[i])}, i);
@@ -123,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
 
 absl::StatusOr<std::shared_ptr<const Program>> ProgramCache::Get(const OperationSpec& spec) {
   for (size_t i = 0; i < recent_.size(); ++i) {
-    if (!SameSpec(recent_[i]->plan().spec, spec)) continue;
+    if (recent_[i]->plan().spec != spec) continue;
     std::rotate(recent_.begin(), recent_.begin() + i, recent_.begin() + i + 1);
     return recent_.front();
   }

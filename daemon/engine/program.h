@@ -29,17 +29,18 @@ struct KeySlot {
 };
 
 struct StepInfo {
-  uint32_t key = kNone;  // index into keys()
+  uint32_t key = kNone;  // index into keys(); kRelay has none
   uint32_t chunk_count = 1;
   bool last = false;
-  uint32_t first_send = 0;  // kSeal: one send a target. kOpen with a forward: one
+  uint32_t first_send = 0;  // one send a target
   uint32_t send_count = 0;
   uint32_t shared = kNone;   // kSeal to several targets: counts such steps
-  uint32_t forward = kNone;  // kOpen with a forward: counts such steps
-  // kOpen: the step of the same stream whose record comes before on this lane. Lanes are FIFOs and
-  // senders take the lowest step first, so a record that overtakes it was moved by somebody. kNone
-  // where a stream's chunks do not ascend in the plan (a ring's hops carry several owners' blocks):
-  // their order depends on who is fast, and a record is bound to its place whatever the order.
+  uint32_t forward = kNone;  // steps that send on what they receive: counts such steps
+  // kOpen, kRelay: the step of the same stream whose record comes before on this lane. Lanes are
+  // FIFOs and senders take the lowest step first, so a record that overtakes it was moved by
+  // somebody. kNone where a stream's chunks do not ascend in the plan (a ring's hops carry several
+  // owners' blocks): their order depends on who is fast, and a record is bound to its place
+  // whatever the order.
   uint32_t previous = kNone;
 };
 
@@ -77,7 +78,7 @@ class Program {
   uint32_t words() const { return words_; }
   uint32_t shared_steps() const { return shared_steps_; }
   uint32_t forward_steps() const { return forward_steps_; }
-  // Lane that a kOpen step's record arrives on.
+  // Lane that a kOpen or kRelay step's record arrives on.
   uint32_t ReceiveLane(const collective::Step& step) const {
     return step.via * lanes_per_peer_ + step.chunk % lanes_per_peer_;
   }

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "collective/reduce.h"
 
 namespace caravan::engine {
 
@@ -64,7 +63,7 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
     return Match::kFault;
   };
   auto index =
-      operation.plan().FindOpen(header.phase, header.source, header.destination, header.chunk);
+      operation.plan().FindReceive(header.phase, header.source, header.destination, header.chunk);
   if (!index.ok()) {
     return refuse(absl::StrCat("no record from rank ", header.source, " to rank ",
                                header.destination, " with this phase and chunk is expected"),
@@ -100,24 +99,18 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
 bool Receiver::MayRun(const Operation& operation, uint32_t step) const {
   if (!operation.Ready(step)) return false;
   if (operation.program->info(step).forward == kNone) return true;
-  return operation.forwards_held < operation.plan().forward_slots &&
+  const collective::Plan& plan = operation.plan();
+  return operation.forwards_held[plan.steps[step].slot_class] < plan.class_slots &&
          state_.forward_budget.Allows(state_.IsOldest(operation));
 }
 
 void Receiver::Place(Operation& operation, uint32_t index) {
   const Step& step = operation.plan().steps[index];
   if (step.bytes == 0) return;
-  const collective::OperationSpec& spec = operation.plan().spec;
-  const size_t count = step.bytes / SizeOf(spec.dtype);
-  uint8_t* write = operation.At(step.write, step.bytes);
   if (step.reduce) {
-    collective::Reduce(spec.dtype, spec.reduce, operation.At(step.read, step.bytes),
-                       state_.scratch.get(), write, count);
+    operation.Combine(step, operation.At(step.read, step.bytes), state_.scratch.get());
   } else {
-    std::memcpy(write, state_.scratch.get(), step.bytes);
-  }
-  if (step.finish_average) {
-    collective::Average(spec.dtype, write, write, count, state_.config.size);
+    std::memcpy(operation.At(step.write, step.bytes), state_.scratch.get(), step.bytes);
   }
 }
 
@@ -128,22 +121,18 @@ void Receiver::Hold(Lane& lane, Operation& operation, uint32_t index,
   if (!lane.SwapReceived(record.size(), slot)) {
     std::memcpy(slot->data.get(), record.data(), record.size());
   }
-  slot->users = 1;
+  slot->users = info.send_count;
   slot->fill = static_cast<uint32_t>(record.size());
   operation.forwards[info.forward] = slot;
-  ++operation.forwards_held;
+  ++operation.forwards_held[operation.plan().steps[index].slot_class];
   state_.forward_budget.Take();
-  operation.MakeSendable(operation.program->sends()[info.first_send]);
+  operation.MakeSendable(index);
 }
 
-bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
-  Operation& operation = *lane.head.operation;
-  const uint32_t index = lane.head.step;
-  state_.BeforeStep(operation, index);
+bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
+                    absl::Span<const uint8_t> record) {
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
-  operation.counted.received += step.bytes;
-  state_.counted.received += step.bytes;
   auto cipher = operation.keys.Get(info.key);
   absl::Status opened = cipher.status();
   if (cipher.ok()) opened = (*cipher)->Open(record, {state_.scratch.get(), step.bytes});
@@ -164,6 +153,20 @@ bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
   state_.counted.opened += step.bytes;
   ++state_.counted.records_opened;
   Place(operation, index);
+  return true;
+}
+
+bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
+  Operation& operation = *lane.head.operation;
+  const uint32_t index = lane.head.step;
+  state_.BeforeStep(operation, index);
+  const Step& step = operation.plan().steps[index];
+  const StepInfo& info = operation.program->info(index);
+  operation.counted.received += step.bytes;
+  state_.counted.received += step.bytes;
+  // What is only sent on is sealed for another rank, which will judge it.
+  const bool opens = step.kind == collective::StepKind::kOpen;
+  if (opens && !Open(lane, operation, index, record)) return false;
   if (info.forward != kNone) Hold(lane, operation, index, record);
   --operation.receives_left[lane.id];
   operation.progress_ns = state_.now_ns;
@@ -274,7 +277,15 @@ void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
   const std::string claim =
       absl::StrCat(std::string(Name(static_cast<collective::Operation>(header.op))), " sequence ",
                    header.sequence, " from rank ", header.source);
-  if (!IsAuthentic(header, record)) {
+  const bool passes =
+      header.destination != crypto::kEveryDestination && header.destination != state_.config.rank;
+  if (passes) {
+    raise(absl::StatusCode::kDataLoss,
+          absl::StrCat("a record that claims to be ", claim, " to rank ", header.destination,
+                       ", sealed for that rank alone, is not one to be sent on here: a rank ran "
+                       "another operation, or the record was moved"),
+          "RECORD_UNEXPECTED");
+  } else if (!IsAuthentic(header, record)) {
     ++state_.tag_failures;
     raise(absl::StatusCode::kDataLoss,
           absl::StrCat("a record that claims to be ", claim, " has a tag that does not match"),

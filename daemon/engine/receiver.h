@@ -31,6 +31,8 @@ class Receiver {
   Match MatchExpected(Lane& lane, Operation& operation, const crypto::RecordHeader& header);
   // Whether the step at the head may run now.
   bool MayRun(const Operation& operation, uint32_t step) const;
+  // Opens the record and puts it in place. False on a fault.
+  bool Open(Lane& lane, Operation& operation, uint32_t step, absl::Span<const uint8_t> record);
   bool Accept(Lane& lane, absl::Span<const uint8_t> record);
   void Place(Operation& operation, uint32_t step);
   void Hold(Lane& lane, Operation& operation, uint32_t step, absl::Span<const uint8_t> record);

@@ -40,7 +40,12 @@ struct SubmitEntry {
   uint32_t output_buffer;
   uint64_t input_offset;  // bytes
   uint64_t output_offset;
-  uint64_t reserved[2];  // zero
+  // Where counts differ by rank, they lie in a buffer as u64: AllGatherV's `size` counts; for
+  // AllToAllV the `size` send counts, then as many receive counts. Copied once, when the entry is
+  // taken; they may be overwritten once the operation has completed. Zero for other operations.
+  uint64_t counts_offset;  // bytes, a multiple of 8
+  uint32_t counts_buffer;
+  uint32_t reserved;  // zero
 };
 static_assert(sizeof(SubmitEntry) == 64);
 
