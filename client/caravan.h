@@ -20,11 +20,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 
 namespace caravan {
 
@@ -197,7 +197,7 @@ class Communicator {
   // NCCL's ncclCommShrink: the members that are not `excluded` make a communicator, in the order
   // of their ranks here, with keys of its own; this one may have failed. Each of them calls it with
   // the same ranks. It is refused that a node which was no member here takes part.
-  virtual absl::StatusOr<std::unique_ptr<Communicator>> Shrink(const std::vector<int>& excluded) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> Shrink(absl::Span<const int> excluded) = 0;
 
   // OK, or the first failure of this communicator.
   virtual absl::Status AsyncError() const = 0;

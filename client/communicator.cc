@@ -178,7 +178,7 @@ class LocalCommunicator : public Communicator {
     return MakeChild(client::SplitMembers(*choices, color));
   }
 
-  absl::StatusOr<std::unique_ptr<Communicator>> Shrink(const std::vector<int>& excluded) override {
+  absl::StatusOr<std::unique_ptr<Communicator>> Shrink(absl::Span<const int> excluded) override {
     auto members = client::ShrinkMembers(size_, rank_, excluded);
     if (!members.ok()) return members.status();
     return MakeChild(*std::move(members));

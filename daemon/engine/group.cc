@@ -23,9 +23,7 @@ constexpr size_t kSpareOperations = 16;  // kept for their memory
 
 // About how many steps a plan has: each chunk of the whole vector is sealed, opened and copied.
 uint64_t ExpectedSteps(const collective::OperationSpec& spec, uint64_t ranks) {
-  const bool by_rank = spec.op == collective::Operation::kAllGather ||
-                       spec.op == collective::Operation::kReduceScatter;
-  const uint64_t whole = spec.bytes() * (by_rank ? ranks : 1);
+  const uint64_t whole = spec.WholeBytes(static_cast<int>(ranks));
   return 4 * ((whole >> spec.chunk_log2) + ranks);
 }
 

@@ -65,15 +65,19 @@ absl::Status FailureArbiter::Arbitrate(const std::shared_ptr<Membership>& member
   for (uint16_t rank = 0; rank < membership->rank(); ++rank) {
     // Told meanwhile by another member's arbiter.
     if (auto decided = membership->decided()) return ToStatus(*decided);
-    std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank);
-    if (peer == nullptr) continue;
     bool doubtful = rank == own.peer() && MayBeDead(own);
     v1::ReportFaultRequest request;
     request.set_epoch(ToBytes(membership->epoch()));
     *request.mutable_fault() = own;
     v1::ReportFaultReply reply;
-    absl::Status status = peer->ReportFault(
-        request, &reply, absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for));
+    absl::Status status = absl::UnavailableError("");
+    // A session that closes meanwhile says nothing about the peer: a second try takes another one.
+    for (int tries = 0; tries < 2 && absl::IsUnavailable(status); ++tries) {
+      std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank);
+      if (peer == nullptr) break;
+      status = peer->ReportFault(
+          request, &reply, absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for));
+    }
     if (!status.ok() || reply.decided().code() == 0) continue;
     bool first = false;
     return ToStatus(End(membership, reply.decided(), &first));
