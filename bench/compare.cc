@@ -49,8 +49,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     } else if (flag == "--plot" && i + 1 < argc) {
       options.plot_folder = argv[++i];
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown flag ", flag, "; usage: bench [-J FILE] [--plot FOLDER] [--quick]"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown flag ", flag, "; usage: bench [-J FILE] [--plot FOLDER] [--quick]"));
     }
   }
   return options;

@@ -26,8 +26,7 @@ struct Picture {
   const char* axis;
   int column;
 };
-constexpr Picture kPictures[] = {{"busbw", "bus bandwidth (GB/s)", 3},
-                                 {"latency", "time (µs)", 2}};
+constexpr Picture kPictures[] = {{"busbw", "bus bandwidth (GB/s)", 3}, {"latency", "time (µs)", 2}};
 
 std::set<int> RankCounts(const Measurements& measurements) {
   std::set<int> counts;
@@ -92,8 +91,7 @@ absl::Status WritePlots(const Measurements& measurements, const std::string& fol
   for (const int ranks : RankCounts(measurements)) {
     const std::string prefix = absl::StrCat("allreduce-", ranks, "-ranks");
     const std::string data = prefix + ".dat";
-    absl::Status status =
-        WriteFile(absl::StrCat(folder, "/", data), PlotData(measurements, ranks));
+    absl::Status status = WriteFile(absl::StrCat(folder, "/", data), PlotData(measurements, ranks));
     if (!status.ok()) return status;
     for (const Picture& picture : kPictures) {
       const std::string name = absl::StrCat(prefix, "-", picture.name);

@@ -16,9 +16,9 @@ namespace caravan::bench {
 // with so many ranks.
 std::string PlotData(const Measurements& measurements, int ranks);
 
-// Writes allreduce-R-ranks-busbw and …-latency as .svg and .png for each rank count R measured, with
-// their data (.dat) and gnuplot scripts (.gnuplot), into `folder`, which is made where it is missing.
-// FailedPrecondition where gnuplot is missing or fails.
+// Writes allreduce-R-ranks-busbw and …-latency as .svg and .png for each rank count R measured,
+// with their data (.dat) and gnuplot scripts (.gnuplot), into `folder`, which is made where it is
+// missing. FailedPrecondition where gnuplot is missing or fails.
 absl::Status WritePlots(const Measurements& measurements, const std::string& folder);
 
 }  // namespace caravan::bench

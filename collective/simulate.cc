@@ -226,8 +226,7 @@ void Rank::Open(const Step& step, const Record& record) {
   counters.opened += step.bytes;
   counters.records_opened += 1;
   if (step.reduce) {
-    Combine(step, At(step.read), record.payload->data(),
-            std::max(record.stages, StagesRead(step)));
+    Combine(step, At(step.read), record.payload->data(), std::max(record.stages, StagesRead(step)));
     return;
   }
   uint8_t* const write = At(step.write);
