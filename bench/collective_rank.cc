@@ -61,8 +61,10 @@ class CollectiveRank : public Rank {
   std::string Suite(int variant) const override { return sides_[variant].suite; }
 
   void Fill(int variant, uint64_t count) override {
-    const uint64_t elements =
-        options_.kind == CollectiveKind::kReduceScatter ? count * ranks_ : count;
+    const bool whole = options_.kind == CollectiveKind::kReduceScatter ||
+                       options_.kind == CollectiveKind::kScatter ||
+                       options_.kind == CollectiveKind::kAllToAll;
+    const uint64_t elements = whole ? count * ranks_ : count;
     FillInput(settings_.type, settings_.redop, rank_, 0, elements, sides_[variant].input->data());
   }
 
@@ -76,7 +78,12 @@ class CollectiveRank : public Rank {
     const std::string& type = settings_.type;
     const std::string& redop = settings_.redop;
     uint8_t* data = side.output == nullptr ? side.input->data() : side.output->data();
+    const bool root = rank_ == 0;
     switch (options_.kind) {
+      case CollectiveKind::kReduce:
+        return root ? CountWrongReduction(type, redop, ranks_, 0, count, data) : 0;
+      case CollectiveKind::kScatter:
+        return CountWrongCopy(type, redop, 0, rank_ * count, count, data);
       case CollectiveKind::kAllReduce:
         return CountWrongReduction(type, redop, ranks_, 0, count, data);
       case CollectiveKind::kReduceScatter:
@@ -85,10 +92,15 @@ class CollectiveRank : public Rank {
         return CountWrongCopy(type, redop, 0, 0, count, data);
       case CollectiveKind::kSendRecv:
         return CountWrongCopy(type, redop, Previous(), 0, count, data);
-      case CollectiveKind::kAllGather: {
+      case CollectiveKind::kAllToAll:
+      case CollectiveKind::kAllGather:
+      case CollectiveKind::kGather: {
+        if (options_.kind == CollectiveKind::kGather && !root) return 0;
+        // Of each rank's input: its first block, or the block for this rank.
+        const uint64_t first = options_.kind == CollectiveKind::kAllToAll ? rank_ * count : 0;
         uint64_t wrong = 0;
         for (int r = 0; r < ranks_; ++r) {
-          wrong += CountWrongCopy(type, redop, r, 0, count, data + r * count * width_);
+          wrong += CountWrongCopy(type, redop, r, first, count, data + r * count * width_);
         }
         return wrong;
       }
@@ -103,7 +115,9 @@ class CollectiveRank : public Rank {
  private:
   bool Split() const {
     return options_.kind == CollectiveKind::kAllGather ||
-           options_.kind == CollectiveKind::kReduceScatter;
+           options_.kind == CollectiveKind::kReduceScatter ||
+           options_.kind == CollectiveKind::kGather || options_.kind == CollectiveKind::kScatter ||
+           options_.kind == CollectiveKind::kAllToAll;
   }
   int Previous() const { return (rank_ + ranks_ - 1) % ranks_; }
 
@@ -121,6 +135,15 @@ class CollectiveRank : public Rank {
       case CollectiveKind::kBroadcast:
         return comm.Broadcast(*side.input, *side.output, count, options_.type, 0,
                               options_.algorithm);
+      case CollectiveKind::kReduce:
+        return comm.Reduce(*side.input, *side.output, count, options_.type, options_.redop, 0,
+                           options_.algorithm);
+      case CollectiveKind::kGather:
+        return comm.Gather(*side.input, *side.output, count, options_.type, 0);
+      case CollectiveKind::kScatter:
+        return comm.Scatter(*side.input, *side.output, count, options_.type, 0);
+      case CollectiveKind::kAllToAll:
+        return comm.AllToAll(*side.input, *side.output, count, options_.type, options_.algorithm);
       case CollectiveKind::kSendRecv:
         break;
     }
@@ -176,6 +199,10 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
                                             {"all_gather", CollectiveKind::kAllGather},
                                             {"reduce_scatter", CollectiveKind::kReduceScatter},
                                             {"broadcast", CollectiveKind::kBroadcast},
+                                            {"reduce", CollectiveKind::kReduce},
+                                            {"gather", CollectiveKind::kGather},
+                                            {"scatter", CollectiveKind::kScatter},
+                                            {"alltoall", CollectiveKind::kAllToAll},
                                             {"sendrecv", CollectiveKind::kSendRecv}});
   if (!kind.ok()) return kind.status();
   const auto type = Lookup<DataType>("-d", settings.type,
@@ -184,6 +211,8 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
                                       {"float", DataType::kFloat32},
                                       {"double", DataType::kFloat64},
                                       {"int32", DataType::kInt32},
+                                      {"uint32", DataType::kUint32},
+                                      {"uint64", DataType::kUint64},
                                       {"int64", DataType::kInt64}});
   if (!type.ok()) return type.status();
   const auto redop = Lookup<ReduceOp>("-o", settings.redop,
@@ -198,7 +227,11 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
                                             {"direct", Algorithm::kDirect},
                                             {"ring", Algorithm::kRing},
                                             {"ring-forward", Algorithm::kRingForward},
-                                            {"chain-forward", Algorithm::kChainForward}});
+                                            {"chain-forward", Algorithm::kChainForward},
+                                            {"doubling-forward", Algorithm::kDoublingForward},
+                                            {"one-shot", Algorithm::kOneShot},
+                                            {"binomial-forward", Algorithm::kBinomialForward},
+                                            {"bruck-forward", Algorithm::kBruckForward}});
   if (!algorithm.ok()) return algorithm.status();
   options.kind = *kind;
   options.type = *type;

@@ -15,7 +15,17 @@
 
 namespace caravan::bench {
 
-enum class CollectiveKind { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kSendRecv };
+enum class CollectiveKind {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kAllToAll,
+  kSendRecv,
+};
 
 struct CollectiveOptions {
   CollectiveKind kind = CollectiveKind::kAllReduce;

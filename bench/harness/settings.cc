@@ -18,7 +18,7 @@ constexpr char kUsage[] =
     "  -f FACTOR  size factor (4)             -i BYTES   size step, instead of a factor\n"
     "  -n N       timed iterations (20)       -w N       warm-up iterations (5)\n"
     "  -N N       rounds, interleaved (3)     -c 0|1     check the results (1)\n"
-    "  -d TYPE    half bfloat16 float double int32 int64\n"
+    "  -d TYPE    half bfloat16 float double int32 int64 uint32 uint64\n"
     "  -o OP      sum prod min max avg        -r N       ranks, a process each (2)\n"
     "  -J FILE    write the rows as JSON\n";
 
@@ -59,8 +59,8 @@ absl::Status ParseWord(const std::string& flag, const std::string& value,
 }
 
 absl::Status Apply(const std::string& flag, const std::string& value, Settings* s) {
-  constexpr std::array<const char*, 6> kTypes = {"half",   "bfloat16", "float",
-                                                 "double", "int32",    "int64"};
+  constexpr std::array<const char*, 8> kTypes = {"half",  "bfloat16", "float",  "double",
+                                                 "int32", "int64",    "uint32", "uint64"};
   constexpr std::array<const char*, 5> kOps = {"sum", "prod", "min", "max", "avg"};
   constexpr int64_t kMany = 1'000'000;
   if (flag == "-b") return ParseBytesInto(flag, value, &s->min_bytes);

@@ -29,6 +29,8 @@ uint16_t Half(float value) {
 void Encode(const std::string& type, double value, uint8_t* out) {
   if (type == "double") return Store(value, out);
   if (type == "float") return Store(static_cast<float>(value), out);
+  if (type == "uint32") return Store(static_cast<uint32_t>(value), out);
+  if (type == "uint64") return Store(static_cast<uint64_t>(value), out);
   if (type == "int32") return Store(static_cast<int32_t>(value), out);
   if (type == "int64") return Store(static_cast<int64_t>(value), out);
   if (type == "half") return Store(Half(static_cast<float>(value)), out);
@@ -74,8 +76,8 @@ double Reduced(const std::string& redop, int ranks, uint64_t index) {
 }  // namespace
 
 uint64_t ElementSize(const std::string& type) {
-  if (type == "double" || type == "int64") return 8;
-  return type == "float" || type == "int32" ? 4 : 2;
+  if (type == "double" || type == "int64" || type == "uint64") return 8;
+  return type == "float" || type == "int32" || type == "uint32" ? 4 : 2;
 }
 
 int InputValue(const std::string& redop, int rank, uint64_t index) {
