@@ -52,7 +52,7 @@ collective::Step StepAt(Where where, Algorithm algorithm, int rank) {
   for (const collective::Step& step : (*plan)->steps) {
     if (step.kind == StepKind::kSeal) seals.push_back(step);
     if (step.kind == StepKind::kOpen) opens.push_back(step);
-    if (step.forward_to != collective::kNobody) forwards.push_back(step);
+    if (collective::Plan::SendsOn(step)) forwards.push_back(step);
   }
   switch (where) {
     case Where::kFirstSeal:

@@ -46,7 +46,13 @@ TEST(Vocabulary, HasTheDaemonsDataTypes) {
                              {DataType::kFloat32, "f32"},
                              {DataType::kFloat64, "f64"},
                              {DataType::kInt32, "int32"},
-                             {DataType::kInt64, "int64"}}),
+                             {DataType::kInt64, "int64"},
+                             {DataType::kInt8, "int8"},
+                             {DataType::kUint8, "uint8"},
+                             {DataType::kInt16, "int16"},
+                             {DataType::kUint16, "uint16"},
+                             {DataType::kUint32, "uint32"},
+                             {DataType::kUint64, "uint64"}}),
             DaemonsNames<collective::DataType>(collective::ParseDataType));
 }
 
@@ -73,7 +79,11 @@ TEST(Vocabulary, HasTheDaemonsAlgorithms) {
                               {Algorithm::kDirect, "direct"},
                               {Algorithm::kRing, "ring"},
                               {Algorithm::kRingForward, "ring-forward"},
-                              {Algorithm::kChainForward, "chain-forward"}}),
+                              {Algorithm::kChainForward, "chain-forward"},
+                              {Algorithm::kDoublingForward, "doubling-forward"},
+                              {Algorithm::kOneShot, "one-shot"},
+                              {Algorithm::kBinomialForward, "binomial-forward"},
+                              {Algorithm::kBruckForward, "bruck-forward"}}),
             DaemonsNames<collective::Algorithm>(collective::ParseAlgorithm));
 }
 
@@ -85,7 +95,13 @@ TEST(Vocabulary, HasTheDaemonsOperations) {
                               {Operation::kBroadcast, "broadcast"},
                               {Operation::kSend, "send"},
                               {Operation::kRecv, "recv"},
-                              {Operation::kBarrier, "barrier"}}),
+                              {Operation::kBarrier, "barrier"},
+                              {Operation::kAllGatherV, "allgatherv"},
+                              {Operation::kGather, "gather"},
+                              {Operation::kScatter, "scatter"},
+                              {Operation::kReduce, "reduce"},
+                              {Operation::kAllToAll, "alltoall"},
+                              {Operation::kAllToAllV, "alltoallv"}}),
             DaemonsNames<collective::Operation>(collective::ParseOperation));
 }
 
