@@ -3,6 +3,8 @@
 // Communicators whose root nobody names: real daemons find it by a real etcd.
 #include <signal.h>
 
+#include <future>
+
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,35 +43,28 @@ TEST_F(RendezvousTest, FindsTheRootByTheStore) {
 TEST_F(RendezvousTest, FollowsARootThatDiesBeforeAllAreThere) {
   cluster_.StartAll(3);
   std::vector<Member> members = ConnectMembers(cluster_, 3);
-  AtOnce(3, [&](size_t i) {
-    if (i == 2) {
-      // Ranks 0 and 1 wait for this one. The root dies and comes back under another address.
-      absl::SleepFor(absl::Milliseconds(500));
-      cluster_.daemon(0).Signal(SIGKILL);
-      cluster_.Start(0);
-      members[0] = std::move(ConnectMembers(cluster_, 1)[0]);
-      AtOnce(2, [&](size_t again) {
-        Member& member = members[again == 0 ? 0 : 2];
-        auto made =
-            Communicator::Create(*member.node, {"train", ""}, again == 0 ? 0 : 2, 3, Within(40));
-        EXPECT_TRUE(made.ok()) << made.status();
-        if (made.ok()) member.communicator = *std::move(made);
-      });
-      return;
-    }
-    auto made =
-        Communicator::Create(*members[i].node, {"train", ""}, static_cast<int>(i), 3, Within(40));
-    if (i == 0) {
-      EXPECT_FALSE(made.ok());
-      return;
-    }
-    EXPECT_TRUE(made.ok()) << made.status();
-    if (made.ok()) members[i].communicator = *std::move(made);
-  });
-  AtOnce(3, [&](size_t i) {
-    ASSERT_NE(members[i].communicator, nullptr);
-    EXPECT_EQ(members[i].Sum(), absl::OkStatus());
-  });
+  auto create = [](Member& member, int rank) {
+    return std::async(std::launch::async, [&member, rank] {
+      return Communicator::Create(*member.node, {"train", ""}, rank, 3, Within(40));
+    });
+  };
+  // Ranks 0 and 1 wait for rank 2; the root dies, and comes back under another address.
+  auto lost = create(members[0], 0);
+  auto one = create(members[1], 1);
+  absl::SleepFor(absl::Milliseconds(500));
+  cluster_.daemon(0).Signal(SIGKILL);
+  EXPECT_FALSE(lost.get().ok());
+  cluster_.Start(0);
+  members[0] = std::move(ConnectMembers(cluster_, 1)[0]);
+  auto zero = create(members[0], 0);
+  auto two = create(members[2], 2);
+  int rank = 0;
+  for (auto* made : {&zero, &one, &two}) {
+    CommunicatorOr communicator = made->get();
+    ASSERT_TRUE(communicator.ok()) << "rank " << rank << ": " << communicator.status();
+    members[rank++].communicator = *std::move(communicator);
+  }
+  AtOnce(3, [&](size_t i) { EXPECT_EQ(members[i].Sum(), absl::OkStatus()); });
 }
 
 TEST_F(RendezvousTest, SaysThatNoRootHasCome) {
