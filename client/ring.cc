@@ -22,10 +22,9 @@ using v1::kRingCapacity;
 
 constexpr uint32_t kHighestStatusCode = 16;  // absl::StatusCode::kUnauthenticated
 
-// Small operations complete within the spin; longer ones must not take the core that the daemon
-// needs.
+// Small operations complete within the spin. It yields at every turn: the daemon may need this very
+// core.
 constexpr int64_t kSpinNanos = 20'000;
-constexpr int kYields = 8;
 // Bounds the cost of a wake that got lost, as both sides may write the futex word at a failure.
 constexpr absl::Duration kLongestSleep = absl::Seconds(1);
 
@@ -33,12 +32,6 @@ int64_t MonotonicNanos() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
 }
 
 void FutexWait(std::atomic<uint32_t>& word, uint32_t seen, absl::Duration limit) {
@@ -184,9 +177,8 @@ absl::Status Ring::Wait(uint64_t id, absl::Time deadline) {
   if (auto outcome = Outcome(id)) return *outcome;
   const int64_t spin_end = MonotonicNanos() + kSpinNanos;
   while (!Changed(id) && MonotonicNanos() < spin_end) {
-    for (int i = 0; i < 16; ++i) Pause();
+    sched_yield();
   }
-  for (int i = 0; i < kYields && !Changed(id); ++i) sched_yield();
   while (true) {
     // The word is read before the state: a change in between makes the wait return at once.
     const uint32_t seen = shared_.complete_futex.load(std::memory_order_seq_cst);
