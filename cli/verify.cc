@@ -62,6 +62,17 @@ Policy StrictPolicy() {
   auto* floor = policy.mutable_snp()->add_tcb_floors();
   floor->set_product(v1::TURIN);
   floor->set_microcode(255);
+  for (v1::IntelPlatformPolicy* platform :
+       {policy.mutable_tdx()->mutable_platform(), policy.mutable_sgx()->mutable_platform()}) {
+    platform->add_ppids(std::string(32, 'f'));
+    platform->set_min_tcb_evaluation_number(0xFFFFFFFF);
+  }
+  auto* td = policy.mutable_tdx()->add_measurements();
+  td->set_name("none");
+  td->set_mrtd(std::string(96, 'f'));
+  auto* enclave = policy.mutable_sgx()->add_enclaves();
+  enclave->set_name("none");
+  enclave->set_mr_enclave(std::string(64, 'f'));
   return policy;
 }
 

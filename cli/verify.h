@@ -14,7 +14,7 @@ namespace caravan::cli {
 struct VerifyOptions {
   std::string evidence;                 // file
   std::string kind = "auto";            // auto, snp, tdx, sgx, nvidia, tpm
-  std::vector<std::string> collateral;  // files or folders: certificates and revocation lists
+  std::vector<std::string> collateral;  // files or folders: certificates, lists, JSON
   std::string policy;                   // file; "": the strict policy that lists nothing
   std::string report_data;              // 128 hexadecimal digits; "": not checked, said so
   std::string verification_time;        // RFC 3339; "": now
