@@ -186,7 +186,7 @@ absl::Status AddAny(std::string_view bytes, Endorsements* out) {
   });
   if (table) return entry;
   return absl::InvalidArgumentError(
-      absl::StrCat("neither json, nor pem, nor a certificate table, nor quote collateral, nor "
+      absl::StrCat("neither pem, nor json, nor a certificate table, nor quote collateral, nor "
                    "DER: ",
                    certificate.message()));
 }

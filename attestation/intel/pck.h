@@ -23,16 +23,18 @@ enum class SgxType { kStandard = 0, kScalable = 1, kScalableWithIntegrity = 2 };
 
 struct Pck {
   Certificate certificate;
-  std::string ppid;  // 16 bytes
-  Svns sgx_svns{};   // TCB components 1 to 16
+  std::string ppid = {};  // 16 bytes
+  Svns sgx_svns = {};     // TCB components 1 to 16
   uint16_t pce_svn = 0;
-  std::string cpu_svn;  // 16 bytes
-  std::string pce_id;   // 2 bytes
-  std::string fmspc;    // 6 bytes
+  std::string cpu_svn = {};  // 16 bytes
+  std::string pce_id = {};   // 2 bytes
+  std::string fmspc = {};    // 6 bytes
   SgxType sgx_type = SgxType::kStandard;
   // Of certificates of the platform CA alone.
-  std::optional<std::string> platform_instance_id;  // 16 bytes
-  std::optional<bool> dynamic_platform, cached_keys, smt_enabled;
+  std::optional<std::string> platform_instance_id = std::nullopt;  // 16 bytes
+  std::optional<bool> dynamic_platform = std::nullopt;
+  std::optional<bool> cached_keys = std::nullopt;
+  std::optional<bool> smt_enabled = std::nullopt;
 };
 
 // True when the certificate has the extension that makes it a PCK's.

@@ -27,10 +27,10 @@ struct PlatformTcb {
 // One part and the level it stands at.
 struct ComponentTcb {
   std::string name;  // "platform", "tdx module", "quoting enclave"
-  LevelRating rating;
+  LevelRating rating = {};
   // The date of the first later level: since then this part is behind.
-  std::optional<absl::Time> behind_since;
-  std::string shortfall;  // what keeps it from the highest level; empty when it stands there
+  std::optional<absl::Time> behind_since = std::nullopt;
+  std::string shortfall = {};  // what keeps it from the highest level; empty when it stands there
 };
 
 struct TcbEvaluation {

@@ -81,7 +81,7 @@ void CheckBit(const TdReport& report, const Bit& bit, Findings* findings) {
 void CheckXfam(const TdReport& report, const v1::TdxPolicy& policy, Findings* findings) {
   constexpr std::string_view kWhat = "the TD's extended features are as the policy asks";
   const uint64_t forbidden = report.xfam & policy.forbidden_xfam();
-  const uint64_t absent = (policy.required_xfam() | kFixedXfam) & ~report.xfam;
+  const uint64_t absent = policy.required_xfam() & ~report.xfam;
   std::string problem;
   if (forbidden != 0) problem = absl::StrFormat("forbidden XFAM bits 0x%x are set", forbidden);
   if (absent != 0) {
@@ -89,9 +89,11 @@ void CheckXfam(const TdReport& report, const v1::TdxPolicy& policy, Findings* fi
                     absl::StrFormat("required XFAM bits 0x%x are clear", absent));
   }
   findings->Require(problem.empty(), "XFAM", kWhat, problem);
-  if (const uint64_t unknown = report.xfam & ~kKnownXfam; unknown != 0) {
-    findings->Warn("XFAM_UNKNOWN", "XFAM has known bits alone",
-                   absl::StrFormat("unknown bits 0x%x are set", unknown));
+  const uint64_t odd = (report.xfam & ~kKnownXfam) | (~report.xfam & kFixedXfam);
+  if (odd != 0) {
+    findings->Warn(
+        "XFAM_UNKNOWN", "XFAM has known bits alone",
+        absl::StrFormat("XFAM is 0x%x, of which the bits 0x%x are not as known", report.xfam, odd));
   }
 }
 
