@@ -44,7 +44,7 @@ struct Endorsements {
   std::vector<std::string> certificates;  // DER
   std::vector<std::string> crls;          // DER
   // Signed JSON as Intel's service returns it, byte for byte: {"tcbInfo":{…},"signature":"…"}.
-  std::vector<std::string> documents;
+  std::vector<std::string> documents = {};
 };
 
 }  // namespace caravan::attestation

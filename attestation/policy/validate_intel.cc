@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -61,7 +62,10 @@ void CheckPlatform(bool present, const v1::IntelPlatformPolicy& platform, const 
                    "true");
   }
   for (int i = 0; i < platform.refused_advisories_size(); ++i) {
-    if (!platform.refused_advisories(i).starts_with("INTEL-")) {
+    const std::string& id = platform.refused_advisories(i);
+    const bool plain = std::all_of(
+        id.begin(), id.end(), [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-'; });
+    if (!id.starts_with("INTEL-") || !plain) {
       fields->Report(With(at, "refused_advisories", i), "is no id such as INTEL-SA-00837");
     }
   }

@@ -222,6 +222,10 @@ void CheckIdentity(const TdReport& report, const v1::TdxPolicy& policy, Findings
   findings->claim("mr_service_td") = Hex(report.mr_service_td);
   CheckChosen(report.mr_service_td, policy.mr_service_tds(), policy.any_mr_service_td(),
               "MR_SERVICE_TD", "MRSERVICETD", findings);
+  if (IsZero(report.extension)) return;
+  findings->claim("td_extension") = Hex(report.extension);
+  findings->Warn("EXTENSION", "the TD report has known fields alone",
+                 "the extended TD report says more, about which there are no rules");
 }
 
 }  // namespace caravan::attestation::tdx

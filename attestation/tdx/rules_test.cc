@@ -107,6 +107,14 @@ TEST(TdxUnknownBits, WarnAndDoNotRefuse) {
   EXPECT_EQ(xfam.OutcomeOf(second, "XFAM_UNKNOWN"), "warned");
 }
 
+TEST(TdxUnknownBits, WarnInTheExtendedReportToo) {
+  TestWorld world(WorldKind::kTd15Extended);
+  world.body[700] = 1;
+  const Appraisal appraisal = world.Appraise();
+  EXPECT_TRUE(appraisal.accepted()) << TestWorld::Explain(appraisal);
+  EXPECT_EQ(world.OutcomeOf(appraisal, "EXTENSION"), "warned");
+}
+
 TEST(TdxEvidence, IsNoSgxQuoteAndTheReverse) {
   TestWorld td;
   td.quote.version = 4;

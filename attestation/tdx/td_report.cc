@@ -16,6 +16,7 @@ class Fields {
     bytes_.remove_prefix(std::min(size, bytes_.size()));
     return field;
   }
+  std::string_view Rest() const { return bytes_; }
   std::string_view Register() { return Take(kRegisterSize); }
   uint64_t U64() {
     const std::string_view field = Take(8);
@@ -54,6 +55,7 @@ TdReport ViewTdReport(intel::BodyType type, std::string_view body) {
   if (type == intel::BodyType::kTd10) return report;
   report.tee_tcb_svn2 = fields.Svns();
   report.mr_service_td = fields.Register();
+  report.extension = fields.Rest();
   return report;
 }
 

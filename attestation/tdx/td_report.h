@@ -43,6 +43,7 @@ struct TdReport {
   // TD 1.5.
   std::optional<intel::Svns> tee_tcb_svn2;
   std::string_view mr_service_td;
+  std::string_view extension;  // what the extended TD 1.5 report adds: signed, with no rules here
 };
 
 // `body` is the body of a quote of `type`, one of the TD types.
