@@ -143,6 +143,7 @@ class CommandLine {
     verify.add_option("--policy", o.policy, "file; without it everything is refused");
     verify.add_option("--report-data", o.report_data, "128 hex digits that the report must hold");
     verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
+    verify.add_option("--event-log", o.event_log, "CCEL that has to replay to the TD's RTMRs");
   }
 
   void AddPlanOptions(CLI::App& explain) {

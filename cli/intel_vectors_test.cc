@@ -178,7 +178,7 @@ const std::vector<Row>& Rows() {
 class VerifyRun {
  public:
   VerifyRun(const std::string& quote, const std::vector<std::string>& collateral,
-            const std::string& time, const std::string& policy) {
+            const std::string& time, const std::string& policy, const std::string& log = "") {
     std::string folder = testing::TempDir() + "/intel_XXXXXX";
     EXPECT_NE(mkdtemp(folder.data()), nullptr);
     const std::string policy_file = folder + "/policy.textproto";
@@ -190,6 +190,7 @@ class VerifyRun {
     }
     options.policy = policy_file;
     options.verification_time = time;
+    if (!log.empty()) options.event_log = VectorPathForTest(log);
     std::ostringstream out, err;
     exit = RunVerify({.out = out, .err = err, .json = true}, options);
     text = out.str() + err.str();
@@ -309,6 +310,22 @@ TEST_P(IntelVector, IsRefusedWithAFlippedBitInAnySignedByte) {
 
 INSTANTIATE_TEST_SUITE_P(Rows, IntelVector, testing::ValuesIn(Rows()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(EventLog, HasToReplayToTheQuotesRegisters) {
+  CARAVAN_REQUIRE_VECTORS();
+  const std::string cos = "tdx/go-tdx-guest/ccel/cos-113-tdx-quote.dat";
+  const std::vector<std::string> october = {kOctober, kRootCrl, kSigner};
+  const VerifyRun good(cos, october, "2025-10-20T00:00:00Z", Lenient(""),
+                       "tdx/go-tdx-guest/ccel/ccel_data.dat");
+  EXPECT_EQ(good.exit, kOk) << good.text;
+  const VerifyRun other(cos, october, "2025-10-20T00:00:00Z", Lenient(""),
+                        "tdx/trustee/CCEL_data_ovmf");
+  EXPECT_EQ(other.exit, kRefused) << other.text;
+  EXPECT_THAT(other.failed, testing::ElementsAre("TDX_EVENT_LOG"));
+  const VerifyRun sgx("sgx/dcap-qvl/sgx_quote", {"sgx/dcap-qvl/sgx_quote_collateral.json"},
+                      "2025-06-20T00:00:00Z", Lenient(""), "tdx/trustee/CCEL_data_ovmf");
+  EXPECT_THAT(sgx.failed, testing::Contains("TDX_EVENT_LOG"));
+}
 
 // Intel's synthetic samples: the genuine names under other keys.
 TEST(IntelSamples, AreRefusedByTheirRootsKey) {
