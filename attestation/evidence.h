@@ -39,10 +39,12 @@ std::string Encode(const EvidenceSet& set);
 // InvalidArgument, naming the field and the limit, on anything malformed, oversized or trailing.
 absl::StatusOr<EvidenceSet> DecodeEvidenceSet(absl::Span<const uint8_t> bytes);
 
-// Certificates and revocation lists that the verifier brings along, DER each.
+// What the verifier brings along.
 struct Endorsements {
-  std::vector<std::string> certificates;
-  std::vector<std::string> crls;
+  std::vector<std::string> certificates;  // DER
+  std::vector<std::string> crls;          // DER
+  // Signed JSON as Intel's service returns it, byte for byte: {"tcbInfo":{…},"signature":"…"}.
+  std::vector<std::string> documents = {};
 };
 
 }  // namespace caravan::attestation

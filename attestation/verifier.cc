@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/check_list.h"
 #include "attestation/sev_snp/verifier.h"
+#include "attestation/sgx/verifier.h"
+#include "attestation/tdx/verifier.h"
 
 namespace caravan::attestation {
 namespace {
@@ -20,7 +22,11 @@ void VerifyItem(const Evidence& item, const Endorsements& endorsements, const Po
       sev_snp::Verify(item, endorsements, policy, expected, now, checks);
       return;
     case EvidenceKind::kTdx:
+      tdx::Verify(item, endorsements, policy, expected, now, checks);
+      return;
     case EvidenceKind::kSgx:
+      sgx::Verify(item, endorsements, policy, expected, now, checks);
+      return;
     case EvidenceKind::kNvidia:
     case EvidenceKind::kVtpm:
       break;

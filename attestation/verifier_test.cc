@@ -50,8 +50,6 @@ TEST_F(Verifier, TakesNoEmptySet) {
 
 TEST_F(Verifier, CannotVerifyKindsWithoutAVerifier) {
   const std::pair<EvidenceKind, const char*> kinds[] = {
-      {EvidenceKind::kTdx, "TDX_UNSUPPORTED"},
-      {EvidenceKind::kSgx, "SGX_UNSUPPORTED"},
       {EvidenceKind::kNvidia, "NVIDIA_UNSUPPORTED"},
       {EvidenceKind::kVtpm, "VTPM_UNSUPPORTED"},
       {static_cast<EvidenceKind>(99), "EVIDENCE_UNSUPPORTED"},
@@ -62,6 +60,17 @@ TEST_F(Verifier, CannotVerifyKindsWithoutAVerifier) {
     set.items.push_back({kind, "report", {}});
     const Appraisal appraisal = Verify(set, {}, policy_, data_, kNow);
     EXPECT_EQ(appraisal.verdict, Verdict::kNone) << id;
+    EXPECT_EQ(appraisal.Decisive()->id, id);
+  }
+}
+
+TEST_F(Verifier, RefusesKindsWithoutRulesInThePolicy) {
+  for (const auto& [kind, id] :
+       {std::pair(EvidenceKind::kTdx, "TDX_POLICY"), std::pair(EvidenceKind::kSgx, "SGX_POLICY")}) {
+    EvidenceSet set = evidence_;
+    set.items.push_back({kind, "report", {}});
+    const Appraisal appraisal = Verify(set, {}, policy_, data_, kNow);
+    EXPECT_EQ(appraisal.verdict, Verdict::kContraindicated) << id;
     EXPECT_EQ(appraisal.Decisive()->id, id);
   }
 }

@@ -11,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "attestation/ecdsa.h"
 #include "attestation/evidence.h"
 #include "attestation/hex.h"
 
@@ -27,7 +28,19 @@ std::string FormatUtc(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
 }
 
-// What every signature here uses: AMD's chains RSA-PSS, the stand-in's ECDSA, both SHA-384.
+absl::Status CheckIntelAlgorithm(int signature_nid, EVP_PKEY* key) {
+  if (signature_nid != NID_ecdsa_with_SHA256) {
+    const char* name = OBJ_nid2sn(signature_nid);
+    return absl::UnauthenticatedError(absl::StrCat("signed with ", name == nullptr ? "?" : name,
+                                                   ", expected ecdsa with sha-256"));
+  }
+  if (!IsOnCurve(key, Curve::kP256)) {
+    return absl::UnauthenticatedError("the issuer's key is not on P-256");
+  }
+  return absl::OkStatus();
+}
+
+// AMD's chains use RSA-PSS, the stand-in's ECDSA, both SHA-384.
 absl::Status CheckAlgorithm(int signature_nid, const X509_ALGOR* algorithm) {
   if (signature_nid == NID_ecdsa_with_SHA384) return absl::OkStatus();
   if (signature_nid == NID_rsassaPss) {
@@ -45,11 +58,11 @@ absl::Status CheckAlgorithm(int signature_nid, const X509_ALGOR* algorithm) {
                                                  ", expected rsa-pss or ecdsa with sha-384"));
 }
 
-// OpenSSL keeps a per-thread error queue that callers of other libraries would trip over.
-class ClearErrors {
- public:
-  ~ClearErrors() { ERR_clear_error(); }
-};
+absl::Status CheckSuite(SignatureSuite suite, int signature_nid, const X509_ALGOR* algorithm,
+                        EVP_PKEY* key) {
+  return suite == SignatureSuite::kSha384 ? CheckAlgorithm(signature_nid, algorithm)
+                                          : CheckIntelAlgorithm(signature_nid, key);
+}
 
 }  // namespace
 
@@ -168,15 +181,14 @@ absl::Status Certificate::CheckCriticalExtensions() const {
   return absl::OkStatus();
 }
 
-absl::Status Certificate::CheckSignedBy(const Certificate& issuer) const {
+absl::Status Certificate::CheckSignedBy(const Certificate& issuer, SignatureSuite suite) const {
   const ClearErrors clear;
   const X509_ALGOR* algorithm = nullptr;
   X509_get0_signature(nullptr, &algorithm, get());
-  if (absl::Status known = CheckAlgorithm(X509_get_signature_nid(get()), algorithm); !known.ok()) {
-    return known;
-  }
   EVP_PKEY* key = issuer.public_key();
   if (key == nullptr) return absl::UnauthenticatedError("the issuer's key cannot be decoded");
+  const int nid = X509_get_signature_nid(get());
+  if (absl::Status known = CheckSuite(suite, nid, algorithm, key); !known.ok()) return known;
   if (X509_verify(get(), key) != 1) {
     return absl::UnauthenticatedError(
         absl::StrCat("signature does not verify under the key of ", issuer.Describe()));
@@ -210,17 +222,17 @@ bool Crl::IsIssuedInNameOf(const Certificate& issuer) const {
   return X509_NAME_cmp(X509_CRL_get_issuer(crl_.get()), X509_get_subject_name(issuer.get())) == 0;
 }
 
-absl::Status Crl::CheckSignedBy(const Certificate& issuer) const {
+absl::Status Crl::CheckSignedBy(const Certificate& issuer, SignatureSuite suite) const {
   const ClearErrors clear;
   const X509_ALGOR* algorithm = nullptr;
   X509_CRL_get0_signature(crl_.get(), nullptr, &algorithm);
   const int nid = X509_CRL_get_signature_nid(crl_.get());
-  if (absl::Status known = CheckAlgorithm(nid, algorithm); !known.ok()) return known;
+  EVP_PKEY* key = issuer.public_key();
+  if (absl::Status known = CheckSuite(suite, nid, algorithm, key); !known.ok()) return known;
   if ((X509_get_key_usage(issuer.get()) & KU_CRL_SIGN) == 0) {
     return absl::UnauthenticatedError(
         absl::StrCat(issuer.Describe(), " may not sign revocation lists"));
   }
-  EVP_PKEY* key = issuer.public_key();
   if (key == nullptr || X509_CRL_verify(crl_.get(), key) != 1) {
     return absl::UnauthenticatedError(
         absl::StrCat("signature does not verify under the key of ", issuer.Describe()));

@@ -17,23 +17,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "attestation/openssl.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
 
+// Every name of a software stand-in's chain begins with this.
+inline constexpr std::string_view kInsecureNamePrefix = "insecure ";
 // Largest revocation list taken, in bytes of DER.
 inline constexpr size_t kMaxCrlSize = 1 << 20;
 
-template <auto kFree>
-struct OpensslDelete {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
+// Which signatures a vendor's chain may carry.
+enum class SignatureSuite {
+  kSha384,           // AMD: RSA-PSS or ECDSA over SHA-384
+  kEcdsaP256Sha256,  // Intel: ECDSA over SHA-256 by a key on P-256
 };
-using X509Ptr = std::unique_ptr<X509, OpensslDelete<X509_free>>;
-using X509CrlPtr = std::unique_ptr<X509_CRL, OpensslDelete<X509_CRL_free>>;
-using EvpPkeyPtr = std::unique_ptr<EVP_PKEY, OpensslDelete<EVP_PKEY_free>>;
 
 // Immutable; copies share the parsed object.
 class Certificate {
@@ -62,8 +60,9 @@ class Certificate {
   absl::Status CheckIsEndEntity() const;
   // InvalidArgument naming a critical extension that nobody here understands.
   absl::Status CheckCriticalExtensions() const;
-  // OK when `issuer`'s key signed this with RSA-PSS or ECDSA over SHA-384.
-  absl::Status CheckSignedBy(const Certificate& issuer) const;
+  // OK when `issuer`'s key signed this with an algorithm of `suite`.
+  absl::Status CheckSignedBy(const Certificate& issuer,
+                             SignatureSuite suite = SignatureSuite::kSha384) const;
 
   EVP_PKEY* public_key() const;  // borrowed; null when it cannot be decoded
   X509* get() const { return x509_.get(); }
@@ -83,7 +82,8 @@ class Crl {
   bool IsIssuedInNameOf(const Certificate& issuer) const;
   // As Certificate::CheckSignedBy; `issuer` must be allowed to sign lists. Refuses lists with
   // critical extensions (partitioned, indirect and delta lists prove no absence).
-  absl::Status CheckSignedBy(const Certificate& issuer) const;
+  absl::Status CheckSignedBy(const Certificate& issuer,
+                             SignatureSuite suite = SignatureSuite::kSha384) const;
   // OK while thisUpdate <= now <= nextUpdate; OutOfRange otherwise, and without a nextUpdate.
   absl::Status CheckFreshness(absl::Time now) const;
   absl::Time this_update() const;

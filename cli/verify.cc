@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "attestation/hex.h"
+#include "attestation/tdx/event_log.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
 #include "cli/text.h"
@@ -32,6 +33,7 @@ struct Inputs {
   Policy policy;
   ReportDataExpectation expected = ReportDataExpectation::NotChecked();
   absl::Time time;
+  std::optional<std::string> event_log;
 };
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
@@ -62,6 +64,17 @@ Policy StrictPolicy() {
   auto* floor = policy.mutable_snp()->add_tcb_floors();
   floor->set_product(v1::TURIN);
   floor->set_microcode(255);
+  for (v1::IntelPlatformPolicy* platform :
+       {policy.mutable_tdx()->mutable_platform(), policy.mutable_sgx()->mutable_platform()}) {
+    platform->add_ppids(std::string(32, 'f'));
+    platform->set_min_tcb_evaluation_number(0xFFFFFFFF);
+  }
+  auto* td = policy.mutable_tdx()->add_measurements();
+  td->set_name("none");
+  td->set_mrtd(std::string(96, 'f'));
+  auto* enclave = policy.mutable_sgx()->add_enclaves();
+  enclave->set_name("none");
+  enclave->set_mr_enclave(std::string(64, 'f'));
   return policy;
 }
 
@@ -109,6 +122,12 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;
   }
+  if (!options.event_log.empty()) {
+    absl::StatusOr<std::string> log =
+        ops::ReadFile(options.event_log, attestation::tdx::kMaxEventLogSize);
+    if (!log.ok()) return log.status();
+    inputs.event_log = *std::move(log);
+  }
   if (options.policy.empty()) {
     inputs.policy = StrictPolicy();
     return inputs;
@@ -119,6 +138,32 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   if (!policy.ok()) return policy.status();
   inputs.policy = *std::move(policy);
   return inputs;
+}
+
+// The registers of a quote that was appraised, out of its claims; nullopt for other evidence.
+std::optional<attestation::tdx::Rtmrs> QuotedRtmrs(const Appraisal& appraisal) {
+  attestation::tdx::Rtmrs rtmrs;
+  for (size_t i = 0; i < rtmrs.size(); ++i) {
+    const auto claim = appraisal.claims.find(absl::StrCat("rtmr", i));
+    if (claim == appraisal.claims.end()) return std::nullopt;
+    const std::optional<std::string> bytes = attestation::FromHex(claim->second);
+    if (!bytes.has_value() || bytes->size() != rtmrs[i].size()) return std::nullopt;
+    std::copy(bytes->begin(), bytes->end(), rtmrs[i].begin());
+  }
+  return rtmrs;
+}
+
+// Adds one more check; it can only make the verdict worse.
+void CheckEventLog(const std::string& log, Appraisal* appraisal) {
+  const std::optional<attestation::tdx::Rtmrs> rtmrs = QuotedRtmrs(*appraisal);
+  const absl::Status status =
+      rtmrs.has_value() ? attestation::tdx::CheckEventLog(log, *rtmrs)
+                        : absl::InvalidArgumentError("the evidence has no RTMRs to compare with");
+  appraisal->checks.push_back(
+      {"TDX_EVENT_LOG", "the event log replays to the TD's RTMRs",
+       status.ok() ? attestation::Outcome::kPassed : attestation::Outcome::kFailed,
+       std::string(status.message()), ""});
+  if (!status.ok()) appraisal->verdict = attestation::Verdict::kContraindicated;
 }
 
 std::string Text(std::string_view text) { return std::string(text); }
@@ -195,8 +240,9 @@ int RunVerify(const Context& context, const VerifyOptions& options) {
     failure.hint.clear();
     return Fail(context, kSchema, failure);
   }
-  const Appraisal appraisal = attestation::VerifyStored(
-      inputs->evidence, inputs->endorsements, inputs->policy, inputs->expected, inputs->time);
+  Appraisal appraisal = attestation::VerifyStored(inputs->evidence, inputs->endorsements,
+                                                  inputs->policy, inputs->expected, inputs->time);
+  if (inputs->event_log.has_value()) CheckEventLog(*inputs->event_log, &appraisal);
   if (context.json) {
     PrintJson(context, appraisal, *inputs);
   } else {

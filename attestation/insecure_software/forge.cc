@@ -144,7 +144,7 @@ absl::StatusOr<std::string> MakeCrl(const CrlSpec& spec) {
     if (built) entry.release();
   }
   built = built && X509_CRL_sort(crl.get()) == 1 &&
-          X509_CRL_sign(crl.get(), spec.issuer_key, EVP_sha384()) > 0;
+          X509_CRL_sign(crl.get(), spec.issuer_key, spec.digest) > 0;
   unsigned char* der = nullptr;
   const int size = built ? i2d_X509_CRL(crl.get(), &der) : -1;
   if (size <= 0) return Failed("cannot make a revocation list");

@@ -48,6 +48,7 @@ struct CrlSpec {
   absl::Time this_update;
   std::optional<absl::Time> next_update;
   std::vector<uint64_t> revoked = {};  // serial numbers
+  const EVP_MD* digest = EVP_sha384();
 };
 absl::StatusOr<std::string> MakeCrl(const CrlSpec& spec);  // DER
 

@@ -24,7 +24,7 @@ constexpr uint64_t kAskSerial = 2;
 constexpr uint64_t kVcekSerial = 3;
 
 std::string InsecureName(std::string_view role) {
-  return std::string(sev_snp::kInsecureNamePrefix).append(role);
+  return std::string(kInsecureNamePrefix).append(role);
 }
 std::string ArkName(v1::SnpProduct product) {
   return InsecureName("ARK-").append(sev_snp::AmdName(product));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "attestation/policy/explain.h"
+
 #include <string>
 #include <vector>
 
@@ -9,24 +11,12 @@
 namespace caravan::attestation {
 namespace {
 
-using Lines = std::vector<std::string>;
-
-// Enough of a digest to recognise it by.
-std::string Short(const std::string& hex) {
-  return hex.size() <= 16 ? hex : absl::StrCat(hex.substr(0, 16), "...");
-}
-
-template <typename Values>
-std::string ShortList(const Values& values) {
-  return absl::StrJoin(values, ", ", [](std::string* out, const std::string& value) {
-    absl::StrAppend(out, Short(value));
-  });
-}
+using Lines = ExplainLines;
 
 template <typename Values>
 void OneOf(Lines* lines, const char* what, const Values& values) {
   if (values.empty()) return;
-  lines->push_back(absl::StrCat("requires ", what, ": one of ", ShortList(values)));
+  lines->push_back(absl::StrCat("requires ", what, ": one of ", ShortHexList(values)));
 }
 
 void ExplainIdentity(const v1::SnpPolicy& snp, Lines* lines) {
@@ -35,7 +25,7 @@ void ExplainIdentity(const v1::SnpPolicy& snp, Lines* lines) {
   }
   for (const v1::SnpMeasurement& measurement : snp.measurements()) {
     lines->push_back(absl::StrCat("accepts the measurement \"", measurement.name(), "\" (",
-                                  Short(measurement.sha384()), ")"));
+                                  ShortHex(measurement.sha384()), ")"));
   }
   OneOf(lines, "family id", snp.family_ids());
   OneOf(lines, "image id", snp.image_ids());
@@ -56,7 +46,7 @@ void ExplainPlatform(const v1::SnpPolicy& snp, Lines* lines) {
                        ? "accepts any genuine machine"
                        : absl::StrCat("accepts ", snp.chip_ids_size(), " listed machine",
                                       snp.chip_ids_size() == 1 ? "" : "s", ": ",
-                                      ShortList(snp.chip_ids())));
+                                      ShortHexList(snp.chip_ids())));
   if (snp.products_size() > 0) {
     std::vector<std::string> names;
     for (int product : snp.products()) {
@@ -144,6 +134,13 @@ void ExplainKeys(const v1::SnpPolicy& snp, const Policy& policy, Lines* lines) {
   }
 }
 
+void Add(const char* kind, const Lines& rules, Lines* lines) {
+  if (rules.empty()) {
+    lines->push_back(absl::StrCat(kind, ": refused, the policy has no rules for it"));
+  }
+  for (const std::string& rule : rules) lines->push_back(absl::StrCat(kind, ": ", rule));
+}
+
 }  // namespace
 
 std::vector<std::string> ExplainPolicy(const Policy& policy) {
@@ -152,21 +149,23 @@ std::vector<std::string> ExplainPolicy(const Policy& policy) {
     lines.push_back(
         absl::StrCat("ACCEPTS SOFTWARE STAND-INS, which prove nothing about a "
                      "machine; pinned roots: ",
-                     ShortList(policy.insecure_root_spki_sha256())));
+                     ShortHexList(policy.insecure_root_spki_sha256())));
   } else {
     lines.push_back("refuses software stand-ins");
   }
-  if (!policy.has_snp()) {
-    lines.push_back("sev-snp: refused, the policy has no rules for it");
-    return lines;
+  Lines snp, tdx, sgx;
+  if (policy.has_snp()) {
+    ExplainIdentity(policy.snp(), &snp);
+    ExplainPlatform(policy.snp(), &snp);
+    ExplainFirmware(policy.snp(), &snp);
+    ExplainGuest(policy.snp(), &snp);
+    ExplainKeys(policy.snp(), policy, &snp);
   }
-  Lines rules;
-  ExplainIdentity(policy.snp(), &rules);
-  ExplainPlatform(policy.snp(), &rules);
-  ExplainFirmware(policy.snp(), &rules);
-  ExplainGuest(policy.snp(), &rules);
-  ExplainKeys(policy.snp(), policy, &rules);
-  for (const std::string& rule : rules) lines.push_back(absl::StrCat("sev-snp: ", rule));
+  if (policy.has_tdx()) tdx = ExplainTdx(policy.tdx());
+  if (policy.has_sgx()) sgx = ExplainSgx(policy.sgx());
+  Add("sev-snp", snp, &lines);
+  Add("tdx", tdx, &lines);
+  Add("sgx", sgx, &lines);
   return lines;
 }
 

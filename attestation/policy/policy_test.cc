@@ -20,6 +20,12 @@ std::string Valid(const std::string& more = "", const std::string& top = "") {
          "  any_tcb: true\n" + more + "}\n";
 }
 
+// A policy for one of Intel's kinds that is whole but for what is given.
+std::string Intel(const std::string& kind, const std::string& rules, const std::string& platform) {
+  return "name: \"p\"\n" + kind + " {\n " + rules + "\n platform {\n  any_platform: true " +
+         "min_tcb_evaluation_number: 17\n " + platform + " } }\n";
+}
+
 std::string ErrorOf(const std::string& text) {
   const auto policy = ParsePolicy(text, "p.textproto");
   return policy.ok() ? "" : std::string(policy.status().message());
@@ -91,6 +97,48 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"Contradiction", Valid("  forbidden_platform_info: ALIAS_CHECK_COMPLETE\n"),
             "snp.forbidden_platform_info[0]: is required as well"},
         Bad{"CspWithoutVlek", Valid("  vlek_csp_ids: \"CN=x\"\n"), "allow_vlek is not set"},
+        Bad{"TdxWithoutPlatform", "name: \"p\"\ntdx { any_measurement: true }",
+            "p.textproto:2:1: tdx: platform is missing"},
+        Bad{"TdxWithoutMeasurement", Intel("tdx", "", ""), "tdx: measurements is empty"},
+        Bad{"SgxWithoutEnclave", Intel("sgx", "", ""), "sgx: enclaves is empty"},
+        Bad{"NoEvaluationNumber",
+            "name: \"p\" tdx { any_measurement: true\nplatform { any_platform: true } }",
+            "p.textproto:2:1: tdx.platform: min_tcb_evaluation_number is not set"},
+        Bad{"NoMachine",
+            "name: \"p\" tdx { any_measurement: true\nplatform { min_tcb_evaluation_number: 1 } }",
+            "tdx.platform: ppids is empty"},
+        Bad{"StatusTwice",
+            Intel("tdx", "any_measurement: true",
+                  "accepted_tcb { status: OUT_OF_DATE }\n accepted_tcb { status: OUT_OF_DATE }"),
+            "tdx.platform.accepted_tcb[1]: is a second one for OUT_OF_DATE"},
+        Bad{"StatusUnnamed", Intel("tdx", "any_measurement: true", "accepted_tcb { }"),
+            "tdx.platform.accepted_tcb[0]: names no status"},
+        Bad{"RevokedHasNoName",
+            Intel("tdx", "any_measurement: true", "accepted_tcb { status: REVOKED }"), "REVOKED"},
+        Bad{"GraceOfWhatHasNoDate",
+            Intel("tdx", "any_measurement: true",
+                  "accepted_tcb { status: UP_TO_DATE grace_days: 3 }"),
+            "accepted_tcb[0].grace_days: is set, but"},
+        Bad{"Advisory", Intel("sgx", "any_enclave: true", "refused_advisories: \"SA-1\""),
+            "sgx.platform.refused_advisories[0]: is no id"},
+        Bad{"Fmspc", Intel("sgx", "any_enclave: true", "fmspcs: \"00\""),
+            "sgx.platform.fmspcs[0]: has 2 hexadecimal digits, expected 12"},
+        Bad{"Register", Intel("tdx", "measurements { name: \"m\" mrtd: \"aa\" }", ""),
+            "tdx.measurements[0].mrtd: has 2 hexadecimal digits, expected 96"},
+        Bad{"AnyOwnerAndListed",
+            Intel("tdx", "any_measurement: true any_mr_owner: true mr_owners: \"" + kSha384 + "\"",
+                  ""),
+            "tdx.any_mr_owner: is set, but mr_owners says otherwise"},
+        Bad{"XfamBothWays",
+            Intel("tdx", "any_measurement: true required_xfam: 3 forbidden_xfam: 2", ""),
+            "tdx.forbidden_xfam: has bits that are required as well"},
+        Bad{"EnclaveOfNothing", Intel("sgx", "enclaves { name: \"e\" }", ""),
+            "sgx.enclaves[0]: has neither mr_enclave nor mr_signer"},
+        Bad{"IntelRootPinnedAsInsecure",
+            Valid("",
+                  "allow_insecure: true\ninsecure_root_spki_sha256: "
+                  "\"A0AF031289f5d5d4132f9186068a7fc13628633ba235777472e29b6b6c67a49e\"\n"),
+            "insecure_root_spki_sha256[0]: is a genuine Intel root"},
         Bad{"InsecureWithoutPin", Valid("", "allow_insecure: true\n"),
             "p.textproto:2:1: allow_insecure: is set, but"},
         Bad{"PinWithoutInsecure",
@@ -134,6 +182,26 @@ TEST(ExplainPolicy, SaysLoudlyWhatLetsEverythingPass) {
   EXPECT_THAT(text, HasSubstr("THE HOST CAN READ THEIR MEMORY"));
   EXPECT_THAT(text, HasSubstr("WITHOUT A FRESH REVOCATION LIST"));
   EXPECT_THAT(text, HasSubstr("refuses software stand-ins"));
+}
+
+TEST(ExplainPolicy, SaysWhatItLetsPassOfIntels) {
+  const std::string text = absl::StrJoin(
+      ExplainPolicy(*ParsePolicy(
+          Intel("tdx", "measurements { name: \"m\" mrtd: \"" + kSha384 + "\" } allow_debug: true",
+                "accepted_tcb { status: OUT_OF_DATE grace_days: 30 } allow_missing_crl: true"),
+          "p")),
+      "\n");
+  EXPECT_THAT(text, HasSubstr("tdx: accepts the TCB status OUT_OF_DATE for 30 days"));
+  EXPECT_THAT(text, HasSubstr("NOT CHECKED: RTMR0, RTMR1, RTMR2, RTMR3"));
+  EXPECT_THAT(text, HasSubstr("THE HOST CAN READ THEIR MEMORY"));
+  EXPECT_THAT(text, HasSubstr("WITHOUT FRESH REVOCATION LISTS"));
+  EXPECT_THAT(text, HasSubstr("requires MRCONFIGID to be zero"));
+  EXPECT_THAT(text, HasSubstr("sev-snp: refused"));
+  EXPECT_THAT(text, HasSubstr("sgx: refused"));
+  const auto policy =
+      ParsePolicy(Intel("sgx", "any_enclave: true", "accepted_tcb { status: OUT_OF_DATE }"), "p");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_THAT(absl::StrJoin(ExplainPolicy(*policy), "\n"), HasSubstr("OUT_OF_DATE FOR EVER"));
 }
 
 TEST(ExplainPolicy, SaysThatAPolicyWithoutSnpRefusesIt) {

@@ -9,81 +9,47 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/policy/amd_roots.h"
+#include "attestation/policy/field_checker.h"
+#include "attestation/policy/intel_roots.h"
 #include "attestation/policy/policy.h"
 
 namespace caravan::attestation {
 namespace {
 
-using Path = std::vector<std::pair<std::string, int>>;
-
-constexpr size_t kMaxNameSize = 64;
-constexpr size_t kMaxEntries = 4096;
-
-bool IsHex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return absl::ascii_isxdigit(c); });
-}
-
-class Validator {
+class Validator : private FieldChecker {
  public:
-  explicit Validator(const v1::Policy& policy) : policy_(policy) {}
+  Validator(const v1::Policy& policy, std::vector<PolicyProblem>* problems)
+      : FieldChecker(problems), policy_(policy) {}
 
-  std::vector<PolicyProblem> Run() {
-    Name();
+  void Run() {
+    PolicyName();
     Insecure();
     if (policy_.has_snp()) Snp(policy_.snp());
-    return std::move(problems_);
+    if (policy_.has_tdx()) CheckTdxPolicy(policy_.tdx(), {{"tdx", -1}}, this);
+    if (policy_.has_sgx()) CheckSgxPolicy(policy_.sgx(), {{"sgx", -1}}, this);
   }
 
  private:
-  void Report(Path path, std::string message) {
-    problems_.push_back({std::move(path), std::move(message)});
-  }
-
-  void Name() {
+  void PolicyName() {
     const std::string& name = policy_.name();
     const bool known = std::all_of(name.begin(), name.end(), [](unsigned char c) {
       return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
     });
-    if (name.empty() || name.size() > kMaxNameSize || !known) {
+    if (name.empty() || name.size() > kMaxPolicyNameSize || !known) {
       Report({{"name", -1}},
              absl::StrCat("is \"", name, "\", expected 1 to 64 of letters, digits, '.', '_', '-'"));
     }
-  }
-
-  template <typename Strings>
-  void Hex(const Path& parent, const char* field, const Strings& values,
-           std::initializer_list<size_t> sizes) {
-    if (static_cast<size_t>(values.size()) > kMaxEntries) {
-      Report(With(parent, field, -1), absl::StrCat("has over ", kMaxEntries, " entries"));
-      return;
-    }
-    std::set<std::string> seen;
-    for (int i = 0; i < values.size(); ++i) {
-      CheckHex(With(parent, field, i), values.Get(i), sizes);
-      if (!seen.insert(absl::AsciiStrToLower(values.Get(i))).second) {
-        Report(With(parent, field, i), "stands there twice");
-      }
-    }
-  }
-
-  void CheckHex(const Path& path, std::string_view value, std::initializer_list<size_t> sizes) {
-    const bool sized = std::any_of(sizes.begin(), sizes.end(),
-                                   [&](size_t size) { return value.size() == 2 * size; });
-    if (sized && IsHex(value)) return;
-    std::string wanted;
-    for (size_t size : sizes) absl::StrAppend(&wanted, wanted.empty() ? "" : " or ", 2 * size);
-    Report(path, IsHex(value)
-                     ? absl::StrCat("has ", value.size(), " hexadecimal digits, expected ", wanted)
-                     : absl::StrCat("is not hexadecimal, expected ", wanted, " digits"));
   }
 
   void Insecure() {
     const auto& pins = policy_.insecure_root_spki_sha256();
     Hex({}, "insecure_root_spki_sha256", pins, {32});
     for (int i = 0; i < pins.size(); ++i) {
-      if (FindAmdRoot(absl::AsciiStrToLower(pins.Get(i))) != nullptr) {
-        Report({{"insecure_root_spki_sha256", i}}, "is a genuine AMD root, not an insecure one");
+      const std::string pin = absl::AsciiStrToLower(pins.Get(i));
+      if (FindAmdRoot(pin) != nullptr || pin == kIntelRootSpkiSha256) {
+        Report({{"insecure_root_spki_sha256", i}},
+               absl::StrCat("is a genuine ", pin == kIntelRootSpkiSha256 ? "Intel" : "AMD",
+                            " root, not an insecure one"));
       }
     }
     if (policy_.allow_insecure() && pins.empty()) {
@@ -135,9 +101,8 @@ class Validator {
     for (int i = 0; i < snp.measurements_size(); ++i) {
       Path path = With(at, "measurements", i);
       const v1::SnpMeasurement& measurement = snp.measurements(i);
-      if (measurement.name().empty() || measurement.name().size() > kMaxNameSize) {
-        Report(With(path, "name", -1), "has to be of 1 to 64 characters");
-      } else if (!names.insert(measurement.name()).second) {
+      Name(With(path, "name", -1), measurement.name());
+      if (!names.insert(measurement.name()).second) {
         Report(With(path, "name", -1),
                absl::StrCat("\"", measurement.name(), "\" stands there twice"));
       }
@@ -153,12 +118,6 @@ class Validator {
     }
     if (!snp.any_tcb() && snp.tcb_floors_size() == 0) {
       Report(at, "tcb_floors is empty: add one, or set any_tcb: true");
-    }
-  }
-
-  void Exclusive(const Path& at, const char* any, bool set, const char* list, int size) {
-    if (set && size > 0) {
-      Report(With(at, any, -1), absl::StrCat("is set, but ", list, " says otherwise: keep one"));
     }
   }
 
@@ -199,19 +158,8 @@ class Validator {
     }
   }
 
-  static Path With(Path path, const char* field, int index) {
-    path.emplace_back(field, index);
-    return path;
-  }
-
   const v1::Policy& policy_;
-  std::vector<PolicyProblem> problems_;
 };
-
-template <typename Strings>
-void LowerAll(Strings* values) {
-  for (std::string& value : *values) absl::AsciiStrToLower(&value);
-}
 
 }  // namespace
 
@@ -225,11 +173,15 @@ std::string PolicyProblem::PathText() const {
 }
 
 std::vector<PolicyProblem> FindPolicyProblems(const v1::Policy& policy) {
-  return Validator(policy).Run();
+  std::vector<PolicyProblem> problems;
+  Validator(policy, &problems).Run();
+  return problems;
 }
 
 void CanonicalizePolicy(v1::Policy* policy) {
   LowerAll(policy->mutable_insecure_root_spki_sha256());
+  if (policy->has_tdx()) CanonicalizeTdxPolicy(policy->mutable_tdx());
+  if (policy->has_sgx()) CanonicalizeSgxPolicy(policy->mutable_sgx());
   if (!policy->has_snp()) return;
   v1::SnpPolicy* snp = policy->mutable_snp();
   for (v1::SnpMeasurement& m : *snp->mutable_measurements()) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "attestation/hex.h"
 #include "attestation/policy/amd_roots.h"
-#include "attestation/sev_snp/revocation.h"
+#include "attestation/revocation.h"
 
 namespace caravan::attestation::sev_snp {
 namespace {
@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kChainWhat = "the certificate chain leads to a pinned root";
 constexpr std::string_view kRootWhat = "the root key is pinned";
 constexpr std::string_view kLeafWhat = "the key that signed the report has a certificate";
+constexpr char kCrlHint[] = "bring the list from https://kdsintf.amd.com/vcek/v1/{product}/crl";
 
 class ChainBuilder {
  public:
@@ -162,7 +163,8 @@ class ChainBuilder {
   void CheckRevoked(const Endorsements& endorsements) {
     const bool waived =
         insecure_ ? !policy_.snp().require_insecure_crl() : policy_.snp().allow_missing_crl();
-    CheckRevocation(endorsements, *root_, {&*intermediate_, &leaf_->certificate}, now_, waived,
+    const RevocationRule rule{.id = "SNP", .waived = waived, .hint = kCrlHint};
+    CheckRevocation(rule, endorsements, *root_, {&*intermediate_, &leaf_->certificate}, now_,
                     &checks_);
   }
 

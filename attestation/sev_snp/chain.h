@@ -17,9 +17,6 @@
 
 namespace caravan::attestation::sev_snp {
 
-// Every name of a stand-in's chain begins with this.
-inline constexpr std::string_view kInsecureNamePrefix = "insecure ";
-
 struct Chain {
   std::optional<Leaf> leaf;  // as found; proves nothing unless `verified`
   bool verified = false;     // signatures up to a root that is pinned

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of people and tools, taken for evidence and for endorsements.
+#include "attestation/verify_input.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace caravan::fuzz {
+
+std::vector<std::string> Seeds() {
+  std::string collateral("\x04\0\0\0\x81\0\0\0", 8);
+  collateral.resize(0x78, '\0');
+  return {collateral, "-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
+          "{\"tcbInfo\":{},\"signature\":\"00\"}", "3082010a"};
+}
+
+}  // namespace caravan::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace caravan;
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const auto set = attestation::DetectEvidence(bytes);
+  fuzz::Require(!set.ok() || set->items.size() == 1, "a file holds one piece of evidence");
+  attestation::Endorsements endorsements;
+  const bool ok = attestation::ParseEndorsements(bytes, &endorsements).ok();
+  const size_t taken =
+      endorsements.certificates.size() + endorsements.crls.size() + endorsements.documents.size();
+  fuzz::Require(taken <= attestation::kMaxEndorsements, "endorsements are bounded");
+  fuzz::Require(!ok || !bytes.empty(), "an empty file is refused");
+  return 0;
+}
