@@ -31,7 +31,9 @@ TEST(DefaultTable, IsDirectForFewRanksAndForwardsForMany) {
   constexpr uint64_t kLong = 64 << 20;
   EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 8), Algorithm::kOneShot);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 9), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 2), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 8), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 4), Algorithm::kOneShot);
+  EXPECT_EQ(Chosen(Operation::kAllReduce, 2 * kShort * kShort, 2), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 8), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 64), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 9), Algorithm::kRingForward);
