@@ -17,7 +17,7 @@ TEST(ExplainChoice, ShowsTheChoiceItsReasonAndTheAlternatives) {
   ASSERT_EQ(choice->plans.size(), 4u);
   EXPECT_EQ(choice->plans[0]->spec.algorithm, Algorithm::kDirect);
   const std::string text = ExplainChoice(*choice);
-  EXPECT_THAT(text, HasSubstr("direct: row 1 of the table (any size, up to 8 ranks); 2 rounds and "
+  EXPECT_THAT(text, HasSubstr("direct: row 3 of the table (any size, up to 8 ranks); 2 rounds and "
                               "crypto depth 2 against 6 rounds and crypto depth 4 for "
                               "ring-forward, 6 rounds and crypto depth 6 for ring, 1 round and "
                               "crypto depth 1 for one-shot\n"));

@@ -29,7 +29,7 @@ Outcome Explain(const PlanExplainOptions& options) {
 TEST(PlanExplain, StartsWithTheChoiceAndItsReason) {
   const Outcome outcome = Explain({.ranks = 4});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, StartsWith("direct: row 1 of the table"));
+  EXPECT_THAT(outcome.out, StartsWith("direct: row 3 of the table"));
   EXPECT_THAT(outcome.out, HasSubstr("* direct "));
   EXPECT_THAT(outcome.out, HasSubstr("allreduce(f32 × 262144, sum) on rank 0 of 4"));
   EXPECT_EQ(outcome.err, "");

@@ -35,6 +35,10 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null ||
     die "apt-get could not install: ${missing[*]}"
+  # Tests start an etcd of their own; that its package is here is no reason to serve one.
+  if [[ " ${missing[*]} " == *" etcd-server "* ]]; then
+    "${as_root[@]}" systemctl disable --now etcd >/dev/null 2>&1 || true
+  fi
 }
 
 # The folder of test vectors, absolute, or nothing: tests that want vectors then skip.
