@@ -6,11 +6,14 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
 
 namespace caravan::attestation::intel {
 namespace {
+
+constexpr size_t kMostShown = 64;  // bytes of a name in a message
 
 namespace dom = simdjson::dom;
 namespace ondemand = simdjson::ondemand;
@@ -46,8 +49,9 @@ absl::StatusOr<JsonValue> Convert(const dom::element& element) {
       const dom::object members = element.get_object().value_unsafe();
       for (const dom::key_value_pair member : members) {
         if (!names.insert(member.key).second) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("json: \"", std::string(member.key), "\" stands twice in an object"));
+          return absl::InvalidArgumentError(absl::StrCat(
+              "json: \"", absl::CHexEscape(std::string(member.key.substr(0, kMostShown))),
+              "\" stands twice in an object"));
         }
         absl::StatusOr<JsonValue> value = Convert(member.value);
         if (!value.ok()) return value;

@@ -143,6 +143,11 @@ absl::StatusOr<TcbEvaluation> EvaluateTcb(const PlatformTcb& platform, const Tcb
         absl::StrCat("under the module that runs now: ", current.status().message()));
   }
   launch->status = CombineWithRelaunch(launch->status, current->status);
+  // What is known against the module that runs now counts as well.
+  std::set<std::string> advisories(launch->advisories.begin(), launch->advisories.end());
+  advisories.insert(current->advisories.begin(), current->advisories.end());
+  launch->advisories.assign(advisories.begin(), advisories.end());
+  launch->date = std::min(launch->date, current->date);
   return launch;
 }
 

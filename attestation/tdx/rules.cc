@@ -19,6 +19,8 @@ using intel::Findings;
 // XFAM: what the TDX module allows at most, and what it always sets (TDX module ABI, XFAM).
 constexpr uint64_t kKnownXfam = 0x0006DBE7;
 constexpr uint64_t kFixedXfam = 0x3;
+// TDATTRIBUTES: TUD and SEC (TDX module ABI, TD attributes).
+constexpr uint64_t kSecurityAttributes = 0xFFFFFFFF;
 
 std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
 
@@ -201,8 +203,16 @@ void CheckAttributes(const TdReport& report, const v1::TdxPolicy& policy, Findin
   };
   for (const Bit& bit : bits) CheckBit(report, bit, findings);
   if (const uint64_t unknown = report.attributes & ~kKnownAttributes; unknown != 0) {
-    findings->Warn("ATTRIBUTES_UNKNOWN", "TDATTRIBUTES have known bits alone",
-                   absl::StrFormat("unknown bits 0x%x are set", unknown));
+    constexpr std::string_view kWhat = "TDATTRIBUTES have known bits alone";
+    const std::string detail = absl::StrFormat("unknown bits 0x%x are set", unknown);
+    // The lower half says how the TD may be watched and how it is protected: what is not known
+    // there may lower security.
+    if ((unknown & kSecurityAttributes) != 0) {
+      findings->Fail("ATTRIBUTES_UNKNOWN", kWhat, detail,
+                     "a newer TDX module gave them a meaning that this verifier does not know");
+    } else {
+      findings->Warn("ATTRIBUTES_UNKNOWN", kWhat, detail);
+    }
   }
   CheckXfam(report, policy, findings);
 }

@@ -100,6 +100,11 @@ TEST(TdxUnknownBits, WarnAndDoNotRefuse) {
   const Appraisal first = attributes.Appraise();
   EXPECT_TRUE(first.accepted()) << TestWorld::Explain(first);
   EXPECT_EQ(attributes.OutcomeOf(first, "ATTRIBUTES_UNKNOWN"), "warned");
+  TestWorld security;
+  security.body[121] = static_cast<char>(security.body[121] | 1);  // bit 8
+  const Appraisal refused = security.Appraise();
+  EXPECT_FALSE(refused.accepted()) << TestWorld::Explain(refused);
+  EXPECT_EQ(security.OutcomeOf(refused, "ATTRIBUTES_UNKNOWN"), "failed");
   TestWorld xfam;
   xfam.body[135] = 1;
   const Appraisal second = xfam.Appraise();

@@ -111,6 +111,7 @@ absl::StatusOr<Reply> Fetch(const Request& request, absl::Time deadline,
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");  // whatever the environment says
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left_ms));
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One HTTP(S) request at a time, by libcurl: for stores and collateral services, which are all
-// untrusted. Redirects are not followed, bodies are bounded, and every request has a deadline.
+// untrusted. Redirects and proxies are not followed, bodies are bounded, and every request has a
+// deadline.
 #ifndef CARAVAN_DAEMON_HTTP_HTTP_H_
 #define CARAVAN_DAEMON_HTTP_HTTP_H_
 

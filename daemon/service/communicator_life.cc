@@ -183,6 +183,11 @@ absl::Status CommunicatorManager::Join(const Caller& caller, const v1::JoinReque
         "rank: 0 is of the node at root_address; this node's rank is another one");
   }
   if (caller.session->draining()) return RefuseReplaced("join");
+  if (request.by_store() && !rendezvous_.HasRoot(request.communicator())) {
+    return absl::UnavailableError(absl::StrCat(options_.node,
+                                               " is not, or no longer, the root of communicator \"",
+                                               request.communicator(), "\""));
+  }
   absl::Duration timeout = std::min(
       absl::Milliseconds(static_cast<int64_t>(std::min<uint64_t>(request.timeout_ms(), 1u << 30))),
       kLongestJoin);

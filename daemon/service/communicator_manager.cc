@@ -27,6 +27,9 @@ std::vector<uint32_t> OfferedSuites() {
           static_cast<uint32_t>(crypto::Suite::kChaCha20Poly1305)};
 }
 
+// How long one address that a store gave is tried.
+constexpr absl::Duration kFoundRootConnect = absl::Seconds(3);
+
 // The root gives up a little before the joiner does, so that its reason arrives.
 absl::Duration RootTimeout(absl::Duration left) {
   return left - std::min(absl::Milliseconds(500), left / 5);
@@ -52,26 +55,26 @@ CommunicatorManager::CommunicatorManager(Options options)
       finder_(options_.store),
       rendezvous_(options_.max_communicators),
       workers_(kWorkers),
-      arbiter_(
-          {.epochs = &epochs_,
-           .engine = options_.engine,
-           .workers = &workers_,
-           .peer = [this](const Membership& m, uint16_t rank) { return MemberClient(m, rank); },
-           .try_for = options_.arbitration_try}) {}
+      arbiter_({.epochs = &epochs_,
+                .engine = options_.engine,
+                .workers = &workers_,
+                .peer = [this](const Membership& m, uint16_t rank,
+                               absl::Time deadline) { return MemberClient(m, rank, deadline); },
+                .try_for = options_.arbitration_try}) {}
 
 CommunicatorManager::~CommunicatorManager() { Stop(); }
 
 std::shared_ptr<PeerClient> CommunicatorManager::MemberClient(const Membership& membership,
-                                                              uint16_t rank) const {
+                                                              uint16_t rank,
+                                                              absl::Time deadline) const {
   // A newer session serves as well: it is with the same node.
   auto spki = ToArray<32>(membership.roster().members(rank).spki(), "spki");
   std::shared_ptr<session::Session> session =
       spki.ok() ? options_.tools.sessions->FindPeer(*spki) : nullptr;
   // Two members whose only session broke still have to agree why: a new one, where it can be had.
   if (session == nullptr && spki.ok()) {
-    auto made =
-        options_.tools.sessions->Connect(membership.roster().members(rank).control_address(),
-                                         absl::Now() + options_.arbitration_try);
+    auto made = options_.tools.sessions->Connect(
+        membership.roster().members(rank).control_address(), deadline);
     if (made.ok() && (*made)->peer_spki() == *spki) session = *made;
   }
   return session == nullptr ? nullptr : options_.tools.peer(*session);
@@ -104,8 +107,8 @@ absl::StatusOr<Lineage> CommunicatorManager::Trace(const Application& applicatio
     return absl::InvalidArgumentError("name, root_address: are the parent's to give");
   }
   const Membership& membership = *(*parent)->membership;
-  auto lineage =
-      TraceLineage(membership.roster(), membership.rank(), options->members, options->rank);
+  auto lineage = TraceLineage(membership.roster(), membership.epoch(), membership.rank(),
+                              options->members, options->rank);
   if (!lineage.ok()) return lineage.status();
   options->name = lineage->name;
   options->root_address = lineage->root_address;
@@ -181,10 +184,12 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAnywhere(
   if (!by_store) {
     return JoinRemote(communicator, request, options, options.root_address, deadline);
   }
-  return finder_.JoinRoot(
-      options.name, deadline, communicator.cancellation, [&](const std::string& root_address) {
-        return JoinRemote(communicator, request, options, root_address, deadline);
-      });
+  v1::JoinRequest found = request;
+  found.set_by_store(true);
+  return finder_.JoinRoot(options.name, deadline, communicator.cancellation,
+                          [&](const std::string& root_address) {
+                            return JoinRemote(communicator, found, options, root_address, deadline);
+                          });
 }
 
 absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
@@ -205,19 +210,25 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
     Communicator& communicator, const v1::JoinRequest& request, const CreateOptions& options,
     const std::string& root_address, absl::Time deadline) {
   if (root_address == options_.control_address) {
-    return absl::InvalidArgumentError(
+    const std::string text =
         absl::StrCat("root_address: ", root_address, " is this node itself, but rank ",
-                     options.rank, " is not the root: a communicator takes one rank of a node"));
+                     options.rank, " is not the root: a communicator takes one rank of a node");
+    // A store may still hold what this node wrote as the root that it was.
+    return request.by_store() ? absl::UnavailableError(text) : absl::InvalidArgumentError(text);
   }
+  // A root that a store named and that is silent may have been followed by another.
+  const absl::Time connect_by =
+      request.by_store() ? std::min(deadline, absl::Now() + kFoundRootConnect) : deadline;
   auto at_root = [&](const absl::Status& status) {
-    return absl::Status(
-        status.code(), absl::StrCat(communicator.who, " could not reach the root at ", root_address,
-                                    ": ", status.message()));
+    const bool silent = absl::IsDeadlineExceeded(status) && connect_by < deadline;
+    return absl::Status(silent ? absl::StatusCode::kUnavailable : status.code(),
+                        absl::StrCat(communicator.who, " could not reach the root at ",
+                                     root_address, ": ", status.message()));
   };
   absl::StatusOr<std::shared_ptr<session::Session>> session;
   v1::JoinReply reply;
   while (true) {
-    session = options_.tools.sessions->Connect(root_address, deadline);
+    session = options_.tools.sessions->Connect(root_address, connect_by);
     if (!session.ok()) return at_root(session.status());
     std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
     if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));

@@ -137,7 +137,8 @@ class CommunicatorManager : public PeerHandler {
   void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);
   absl::StatusOr<std::shared_ptr<Communicator>> Find(const Application& application,
                                                      uint64_t handle) const;
-  std::shared_ptr<PeerClient> MemberClient(const Membership& membership, uint16_t rank) const;
+  std::shared_ptr<PeerClient> MemberClient(const Membership& membership, uint16_t rank,
+                                           absl::Time deadline) const;
 
   const Options options_;
   const std::string selector_table_;

@@ -46,7 +46,8 @@ v1::FaultReport FailureArbiter::DecideHere(const std::shared_ptr<Membership>& me
   for (uint16_t rank = 0; rank < membership->size(); ++rank) {
     if (rank == membership->rank() || rank == told) continue;
     options_.workers->Post([this, membership, decided, rank] {
-      std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank);
+      std::shared_ptr<PeerClient> peer =
+          options_.peer(*membership, rank, absl::Now() + options_.try_for);
       if (peer == nullptr) return;
       v1::EndEpochRequest request;
       request.set_epoch(ToBytes(membership->epoch()));
@@ -72,11 +73,12 @@ absl::Status FailureArbiter::Arbitrate(const std::shared_ptr<Membership>& member
     v1::ReportFaultReply reply;
     absl::Status status = absl::UnavailableError("");
     // A session that closes meanwhile says nothing about the peer: a second try takes another one.
+    const absl::Time deadline =
+        absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for);
     for (int tries = 0; tries < 2 && absl::IsUnavailable(status); ++tries) {
-      std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank);
+      std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank, deadline);
       if (peer == nullptr) break;
-      status = peer->ReportFault(
-          request, &reply, absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for));
+      status = peer->ReportFault(request, &reply, deadline);
     }
     if (!status.ok() || reply.decided().code() == 0) continue;
     bool first = false;
@@ -89,7 +91,8 @@ std::string FailureArbiter::ExplainMismatch(const Membership& membership,
                                             const engine::Fault& fault) {
   absl::StatusOr<std::string> ours =
       options_.engine->DescribeOperation(membership.epoch(), fault.sequence);
-  std::shared_ptr<PeerClient> peer = options_.peer(membership, fault.peer);
+  std::shared_ptr<PeerClient> peer =
+      options_.peer(membership, fault.peer, absl::Now() + options_.try_for);
   if (!ours.ok() || peer == nullptr) return fault.message;
   v1::DescribeOperationRequest request;
   request.set_epoch(ToBytes(membership.epoch()));

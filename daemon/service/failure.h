@@ -28,10 +28,13 @@ class FailureArbiter {
     EpochTable* epochs = nullptr;  // these outlive the arbiter
     engine::Engine* engine = nullptr;
     WorkerPool* workers = nullptr;
-    // Calls to a member, over any open session with it; null when there is none.
-    std::function<std::shared_ptr<PeerClient>(const Membership&, uint16_t rank)> peer;
+    // Calls to a member, over any open session with it or one that is made by the deadline; null
+    // when there is none.
+    std::function<std::shared_ptr<PeerClient>(const Membership&, uint16_t rank,
+                                              absl::Time deadline)>
+        peer;
     absl::Duration try_for = absl::Seconds(1);                // a member's answer
-    absl::Duration blamed_try_for = absl::Milliseconds(300);  // of one that may well be dead
+    absl::Duration blamed_try_for = absl::Milliseconds(600);  // of one that may well be dead
   };
   explicit FailureArbiter(Options options) : options_(std::move(options)) {}
 

@@ -36,6 +36,7 @@ class Gathering {
   absl::Status Add(Joiner joiner, uint64_t ticket);
   bool complete() const { return !members_.empty() && members_.size() == size(); }
   bool Holds(uint32_t rank, uint64_t ticket) const;
+  bool HasRank(uint32_t rank) const { return members_.count(rank) > 0; }
   uint32_t size() const;
   // "ranks 2, 3 have not joined"
   std::string Missing() const;

@@ -9,9 +9,12 @@
 namespace caravan::service {
 namespace {
 
-// "train[0,2,3]", or "train#" and a hash of both where that is too long for a name.
-std::string ChildName(const std::string& parent, const std::vector<uint32_t>& members) {
-  const std::string full = absl::StrCat(parent, "[", absl::StrJoin(members, ","), "]");
+// "train[0,2,3]~0123456789abcdef" with the parent's epoch, or "train#" and a hash of it all where
+// that is too long for a name.
+std::string ChildName(const std::string& parent, const crypto::EpochId& epoch,
+                      const std::vector<uint32_t>& members) {
+  const std::string full =
+      absl::StrCat(parent, "[", absl::StrJoin(members, ","), "]~", ShortHex(epoch));
   if (full.size() <= kMaxCommunicatorName) return full;
   const crypto::Sha256Digest digest =
       crypto::Sha256({reinterpret_cast<const uint8_t*>(full.data()), full.size()});
@@ -23,8 +26,9 @@ std::string ChildName(const std::string& parent, const std::vector<uint32_t>& me
 
 }  // namespace
 
-absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, uint32_t parent_rank,
-                                     const std::vector<uint32_t>& members, uint32_t rank) {
+absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, const crypto::EpochId& epoch,
+                                     uint32_t parent_rank, const std::vector<uint32_t>& members,
+                                     uint32_t rank) {
   const uint32_t size = static_cast<uint32_t>(parent.members_size());
   if (members.empty() || members.size() > size) {
     return absl::InvalidArgumentError(
@@ -45,7 +49,7 @@ absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, uint32_t parent_r
                                                    " is not where members name this node, rank ",
                                                    parent_rank, " of the parent"));
   }
-  lineage.name = ChildName(parent.communicator(), members);
+  lineage.name = ChildName(parent.communicator(), epoch, members);
   lineage.root_address = parent.members(static_cast<int>(members[0])).control_address();
   return lineage;
 }

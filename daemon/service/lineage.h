@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "crypto/key_tree.h"
 #include "proto/caravan/v1/peer.pb.h"
 
 namespace caravan::service {
@@ -21,10 +22,12 @@ struct Lineage {
   std::vector<std::string> spkis;  // of its members, by new rank
 };
 
-// `members`: ranks of the parent, in the order of the new ranks; `rank` is the new one of the node
+// `epoch` is the parent's: parents of one name have children of different ones. `members`: ranks of
+// the parent, in the order of the new ranks; `rank` is the new one of the node
 // that was `parent_rank`. InvalidArgument names the field.
-absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, uint32_t parent_rank,
-                                     const std::vector<uint32_t>& members, uint32_t rank);
+absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, const crypto::EpochId& epoch,
+                                     uint32_t parent_rank, const std::vector<uint32_t>& members,
+                                     uint32_t rank);
 
 // PermissionDenied when a member of `roster` is another node than it was in the parent.
 absl::Status CheckLineage(const Lineage& lineage, const v1::Roster& roster);

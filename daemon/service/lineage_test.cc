@@ -12,6 +12,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr crypto::EpochId kEpoch{7};
+
 v1::Roster Parent(int size, const std::string& name = "train") {
   v1::Roster roster;
   roster.set_communicator(name);
@@ -26,9 +28,10 @@ v1::Roster Parent(int size, const std::string& name = "train") {
 }
 
 TEST(Lineage, NamesTheRootAndTheNodes) {
-  auto lineage = TraceLineage(Parent(4), 2, {3, 2}, 1);
+  auto lineage = TraceLineage(Parent(4), kEpoch, 2, {3, 2}, 1);
   ASSERT_TRUE(lineage.ok()) << lineage.status();
-  EXPECT_EQ(lineage->name, "train[3,2]");
+  EXPECT_EQ(lineage->name, "train[3,2]~0700000000000000");
+  EXPECT_NE(TraceLineage(Parent(4), crypto::EpochId{8}, 2, {3, 2}, 1)->name, lineage->name);
   EXPECT_EQ(lineage->root_address, "10.0.0.3:7400");
   EXPECT_THAT(lineage->spkis, ElementsAre(std::string(32, 'd'), std::string(32, 'c')));
 }
@@ -36,22 +39,22 @@ TEST(Lineage, NamesTheRootAndTheNodes) {
 TEST(Lineage, KeepsNamesWithinTheirLimit) {
   std::vector<uint32_t> members;
   for (uint32_t i = 0; i < 64; ++i) members.push_back(i);
-  auto one = TraceLineage(Parent(64), 0, members, 0);
-  auto two = TraceLineage(Parent(64, one->name), 0, members, 0);
+  auto one = TraceLineage(Parent(64), kEpoch, 0, members, 0);
+  auto two = TraceLineage(Parent(64, one->name), kEpoch, 0, members, 0);
   std::swap(members[1], members[2]);
-  auto other = TraceLineage(Parent(64), 0, members, 0);
+  auto other = TraceLineage(Parent(64), kEpoch, 0, members, 0);
   EXPECT_THAT(one->name, StartsWith("train#"));
   EXPECT_THAT(two->name, StartsWith("train#"));
   EXPECT_LE(one->name.size(), 128u);
   EXPECT_NE(one->name, two->name);
   EXPECT_NE(one->name, other->name);
-  auto longest = TraceLineage(Parent(2, std::string(128, 'n')), 0, {0}, 0);
+  auto longest = TraceLineage(Parent(2, std::string(128, 'n')), kEpoch, 0, {0}, 0);
   EXPECT_LE(longest->name.size(), 128u);
 }
 
 TEST(Lineage, RefusesMembersThatCannotBe) {
   auto why = [](const std::vector<uint32_t>& members, uint32_t rank) {
-    return std::string(TraceLineage(Parent(4), 1, members, rank).status().message());
+    return std::string(TraceLineage(Parent(4), kEpoch, 1, members, rank).status().message());
   };
   EXPECT_THAT(why({}, 0), HasSubstr("members: 0 of a communicator of 4"));
   EXPECT_THAT(why({0, 1, 4}, 1), HasSubstr("members: rank 4 of 4"));
@@ -61,7 +64,7 @@ TEST(Lineage, RefusesMembersThatCannotBe) {
 }
 
 TEST(Lineage, RefusesANodeThatWasNoMember) {
-  auto lineage = TraceLineage(Parent(3), 0, {0, 2}, 0);
+  auto lineage = TraceLineage(Parent(3), kEpoch, 0, {0, 2}, 0);
   v1::Roster roster;
   roster.set_communicator(lineage->name);
   *roster.add_members() = Parent(3).members(0);
@@ -70,7 +73,7 @@ TEST(Lineage, RefusesANodeThatWasNoMember) {
   roster.mutable_members(1)->set_spki(std::string(32, 'z'));
   const absl::Status status = CheckLineage(*lineage, roster);
   EXPECT_TRUE(absl::IsPermissionDenied(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 (node2) of \"train[0,2]\""));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 (node2) of \"train[0,2]~"));
 }
 
 }  // namespace

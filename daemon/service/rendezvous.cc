@@ -90,6 +90,12 @@ absl::StatusOr<std::shared_ptr<const Gathered>> Rendezvous::Join(
   return open->result;
 }
 
+bool Rendezvous::HasRoot(const std::string& communicator) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = open_.find(communicator);
+  return found != open_.end() && found->second->gathering.HasRank(0);
+}
+
 void Rendezvous::Stop(absl::Status reason) {
   std::lock_guard<std::mutex> lock(mutex_);
   stopped_ = reason;

@@ -41,6 +41,9 @@ class Rendezvous {
   absl::StatusOr<std::shared_ptr<const Gathered>> Join(Joiner joiner, absl::Time deadline,
                                                        const std::function<bool()>& cancelled);
 
+  // Whether rank 0 has joined the gathering of this name and it is not complete.
+  bool HasRoot(const std::string& communicator);
+
   // Ends everything that gathers, now and later, with `reason`.
   void Stop(absl::Status reason);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -14,8 +15,10 @@ namespace caravan::service {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(200);
+constexpr size_t kMaxAddressSize = 300;
 constexpr absl::Duration kPiece = absl::Milliseconds(20);
 constexpr size_t kMostNamed = 16;
+constexpr size_t kMostShown = 64;  // bytes of a name or address
 
 // A name may hold anything; a key's parts are separated by '/'.
 std::string KeyOf(const std::string& communicator, const std::string& rest) {
@@ -77,7 +80,7 @@ absl::StatusOr<std::string> RootFinder::Find(const std::string& communicator, ab
     auto root = store_->Get(KeyOf(communicator, "root"), deadline, Poll(cancellation));
     if (absl::Status ended = cancellation.status(); !ended.ok()) return ended;
     if (!root.ok()) return root.status();
-    if (root->has_value()) return **root;
+    if (root->has_value() && (*root)->size() <= kMaxAddressSize) return **root;
     if (!Pause(deadline, cancellation)) {
       return absl::DeadlineExceededError(absl::StrCat(
           store_->Describe(), " knows no root of communicator \"", communicator,
@@ -96,8 +99,9 @@ std::string RootFinder::DescribeMembers(const std::string& communicator) const {
   size_t named = 0;
   for (const auto& [key, address] : *members) {
     if (++named > kMostNamed) break;
-    absl::StrAppend(&names, names.empty() ? "" : ", ", "rank ", key.substr(prefix.size()), " (",
-                    address, ")");
+    absl::StrAppend(&names, names.empty() ? "" : ", ", "rank ",
+                    absl::CHexEscape(key.substr(prefix.size(), kMostShown)), " (",
+                    absl::CHexEscape(address.substr(0, kMostShown)), ")");
   }
   if (members->size() > kMostNamed) {
     absl::StrAppend(&names, " and ", members->size() - kMostNamed, " more");

@@ -47,7 +47,7 @@ absl::Status LockHeap(size_t connections) {
   if (result == 2) CRYPTO_secure_malloc_done();
   return absl::ResourceExhaustedError(
       absl::StrCat("cannot lock ", wanted, " bytes of memory for the keys of ", connections,
-                   " connections: raise RLIMIT_MEMLOCK, or lower limits.max_half_open"));
+                   " connections: raise RLIMIT_MEMLOCK (systemd: LimitMEMLOCK=)"));
 }
 
 std::string Spki(X509* certificate) {

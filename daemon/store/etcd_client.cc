@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -18,13 +19,15 @@ constexpr size_t kMaxReply = 64 << 20;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 
+constexpr size_t kMostShown = 256;
+
 absl::Status FromJson(const std::string& text, google::protobuf::Message* message) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   const auto parsed = google::protobuf::util::JsonStringToMessage(text, message, options);
   if (parsed.ok()) return absl::OkStatus();
   return absl::InternalError(
-      absl::StrCat("the answer is not what etcd's gateway sends: ", parsed.ToString()));
+      absl::StrCat("the answer is not what etcd's gateway sends: ", Shown(parsed.ToString())));
 }
 
 // By gRPC's codes, which the gateway passes on.
@@ -32,7 +35,7 @@ absl::Status ToStatus(const std::string& where, const http::Reply& reply) {
   etcd::Error error;
   std::string what = absl::StrCat("HTTP status ", reply.code);
   if (FromJson(reply.body, &error).ok() && !error.error().empty()) {
-    absl::StrAppend(&what, ": ", error.error());
+    absl::StrAppend(&what, ": ", Shown(error.error()));
   }
   const std::string message = absl::StrCat(where, " answered ", what);
   switch (error.code()) {
@@ -52,7 +55,14 @@ bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+// Another endpoint may do better.
+bool IsTheEndpoints(const absl::Status& status) {
+  return MayPass(status) || absl::IsInternal(status) || absl::IsResourceExhausted(status);
+}
+
 }  // namespace
+
+std::string Shown(absl::string_view text) { return absl::CHexEscape(text.substr(0, kMostShown)); }
 
 absl::Status Pause(absl::Duration pause, absl::Time deadline, const Store::Cancelled& cancelled) {
   const absl::Time end = std::min(absl::Now() + pause, deadline);
@@ -101,7 +111,7 @@ absl::Status EtcdClient::CallOnce(const std::string& path, const google::protobu
   for (size_t i = 0; i < options_.endpoints.size(); ++i) {
     const size_t index = (first + i) % options_.endpoints.size();
     status = Try(options_.endpoints[index], path, body, reply, deadline, cancelled);
-    if (MayPass(status)) continue;
+    if (IsTheEndpoints(status)) continue;
     endpoint_.store(index);
     return status;
   }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "daemon/store/etcd_store.h"
 
@@ -40,6 +41,9 @@ class EtcdClient {
   const EtcdOptions options_;
   std::atomic<size_t> endpoint_{0};  // the one that answered last
 };
+
+// Text from a store, for a message: escaped, 256 bytes of it at most.
+std::string Shown(absl::string_view text);
 
 // Sleeps in short pieces; Cancelled as soon as `cancelled` says so.
 absl::Status Pause(absl::Duration pause, absl::Time deadline, const Store::Cancelled& cancelled);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/etcd_store.h"
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "daemon/store/etcd_api.pb.h"
 #include "daemon/store/etcd_client.h"
+#include "daemon/store/lease_keeper.h"
 
 namespace caravan::store {
 namespace {
@@ -19,112 +17,20 @@ constexpr int64_t kMaxListed = 65'536;
 // How often a held key is looked at by who waits for it.
 constexpr absl::Duration kLook = absl::Milliseconds(200);
 
-// A lease of etcd's with a thread that renews it at a third of its time.
-class Lease final : public Claim {
- public:
-  Lease(std::shared_ptr<EtcdClient> client, int64_t id)
-      : client_(std::move(client)), id_(id), thread_([this] { Renew(); }) {}
-  int64_t id() const { return id_; }
-  ~Lease() override {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-    // Where this fails the lease runs out by itself.
-    etcd::LeaseRevokeRequest request;
-    request.set_id(id_);
-    etcd::LeaseRevokeRequest reply;
-    client_
-        ->CallOnce("/v3/lease/revoke", request, &reply,
-                   absl::Now() + client_->options().call_timeout, nullptr)
-        .IgnoreError();
-  }
-
- private:
-  bool Ended() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return ended_;
-  }
-
-  void Renew() {
-    const absl::Duration lease = client_->options().lease;
-    etcd::LeaseKeepAliveRequest request;
-    request.set_id(id_);
-    for (;;) {
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        changed_.wait_for(lock, absl::ToChronoMilliseconds(lease / 3), [this] { return ended_; });
-        if (ended_) return;
-      }
-      etcd::LeaseKeepAliveResult reply;
-      // A renewal that fails is tried again a third of the time later; the key may be lost then,
-      // and whoever relies on it finds out by its session.
-      client_
-          ->Call("/v3/lease/keepalive", request, &reply, absl::Now() + lease / 3,
-                 [this] { return Ended(); })
-          .IgnoreError();
-    }
-  }
-
-  const std::shared_ptr<EtcdClient> client_;
-  const int64_t id_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;
-  std::thread thread_;  // last: it uses all of the above
-};
-
 class EtcdStore final : public Store {
  public:
-  explicit EtcdStore(EtcdOptions options)
-      : client_(std::make_shared<EtcdClient>(std::move(options))) {}
+  explicit EtcdStore(EtcdOptions options) : client_(std::move(options)), keeper_(&client_) {}
 
   absl::StatusOr<std::unique_ptr<Claim>> Hold(const std::string& key, const std::string& value,
                                               absl::Time deadline,
                                               const Cancelled& cancelled) override {
-    if (absl::Status status = CheckPair(key, value); !status.ok()) return status;
-    auto lease = Grant(deadline, cancelled);
-    if (!lease.ok()) return lease.status();
-    etcd::TxnRequest put_if_free;
-    etcd::Compare* free = put_if_free.add_compare();
-    free->set_result("EQUAL");
-    free->set_target("CREATE");
-    free->set_key(Full(key));
-    free->set_create_revision(0);
-    *put_if_free.add_success()->mutable_request_put() = Put(key, value, (*lease)->id());
-    for (;;) {
-      etcd::TxnResponse answer;
-      absl::Status status = client_->Call("/v3/kv/txn", put_if_free, &answer, deadline, cancelled);
-      if (!status.ok()) return status;
-      if (answer.succeeded()) return *std::move(lease);
-      // A put whose answer was lost has succeeded: the key then bears our lease.
-      auto holder = Range(Full(key), "", deadline, cancelled);
-      if (!holder.ok()) return holder.status();
-      if (holder->kvs_size() > 0 && holder->kvs(0).lease() == (*lease)->id()) {
-        return *std::move(lease);
-      }
-      if (absl::Now() + kLook >= deadline) {
-        return absl::DeadlineExceededError(absl::StrCat(
-            key, " in ", Describe(), " is held by another",
-            holder->kvs_size() > 0 ? absl::StrCat(": ", holder->kvs(0).value()) : std::string()));
-      }
-      if (status = Pause(kLook, deadline, cancelled); !status.ok()) return status;
-    }
+    return Enter({Full(key), value, /*exclusive=*/true}, key, deadline, cancelled);
   }
 
   absl::StatusOr<std::unique_ptr<Claim>> Announce(const std::string& key, const std::string& value,
                                                   absl::Time deadline,
                                                   const Cancelled& cancelled) override {
-    if (absl::Status status = CheckPair(key, value); !status.ok()) return status;
-    auto lease = Grant(deadline, cancelled);
-    if (!lease.ok()) return lease.status();
-    etcd::PutRequest reply;
-    absl::Status status =
-        client_->Call("/v3/kv/put", Put(key, value, (*lease)->id()), &reply, deadline, cancelled);
-    if (!status.ok()) return status;
-    return *std::move(lease);
+    return Enter({Full(key), value, /*exclusive=*/false}, key, deadline, cancelled);
   }
 
   absl::StatusOr<std::optional<std::string>> Get(const std::string& key, absl::Time deadline,
@@ -156,7 +62,7 @@ class EtcdStore final : public Store {
           absl::StrCat("more than ", kMaxListed, " keys begin with ", prefix, " in ", Describe()));
     }
     std::map<std::string, std::string> all;
-    const size_t skip = client_->options().prefix.size();
+    const size_t skip = client_.options().prefix.size();
     for (const etcd::KeyValue& pair : found->kvs()) {
       if (absl::StartsWith(pair.key(), Full(prefix)) && pair.value().size() <= kMaxValue) {
         all[pair.key().substr(skip)] = pair.value();
@@ -165,10 +71,10 @@ class EtcdStore final : public Store {
     return all;
   }
 
-  std::string Describe() const override { return client_->Describe(); }
+  std::string Describe() const override { return client_.Describe(); }
 
  private:
-  std::string Full(const std::string& key) const { return client_->options().prefix + key; }
+  std::string Full(const std::string& key) const { return client_.options().prefix + key; }
 
   absl::Status CheckKey(const std::string& key) const {
     if (!key.empty() && key.size() <= kMaxKey) return absl::OkStatus();
@@ -182,21 +88,31 @@ class EtcdStore final : public Store {
         absl::StrCat("the value of ", key, " has ", value.size(), " bytes, at most ", kMaxValue));
   }
 
-  etcd::PutRequest Put(const std::string& key, const std::string& value, int64_t lease) const {
-    etcd::PutRequest put;
-    put.set_key(Full(key));
-    put.set_value(value);
-    put.set_lease(lease);
-    return put;
-  }
-
-  absl::StatusOr<std::unique_ptr<Lease>> Grant(absl::Time deadline, const Cancelled& cancelled) {
-    etcd::LeaseGrantRequest request;
-    request.set_ttl(absl::ToInt64Seconds(client_->options().lease));
-    etcd::LeaseGrantResponse granted;
-    absl::Status status = client_->Call("/v3/lease/grant", request, &granted, deadline, cancelled);
-    if (!status.ok()) return status;
-    return std::make_unique<Lease>(client_, granted.id());
+  absl::StatusOr<std::unique_ptr<Claim>> Enter(const Held& held, const std::string& key,
+                                               absl::Time deadline, const Cancelled& cancelled) {
+    if (absl::Status status = CheckPair(key, held.value); !status.ok()) return status;
+    for (;;) {
+      // A lease for each try: one that waits for a key would run out.
+      const absl::StatusOr<int64_t> lease = keeper_.Grant(deadline, cancelled);
+      if (!lease.ok()) return lease.status();
+      absl::StatusOr<bool> written = keeper_.Write(held, *lease, deadline, cancelled);
+      if (written.ok() && *written) return keeper_.Keep(held, *lease);
+      absl::StatusOr<etcd::RangeResponse> holder = written.status();
+      if (written.ok()) holder = Range(held.key, "", deadline, cancelled);
+      // A put whose answer was lost has succeeded: the key then bears our lease.
+      if (holder.ok() && holder->kvs_size() > 0 && holder->kvs(0).lease() == *lease) {
+        return keeper_.Keep(held, *lease);
+      }
+      keeper_.GiveBack(*lease);
+      if (!holder.ok()) return holder.status();
+      if (absl::Now() + kLook >= deadline) {
+        return absl::DeadlineExceededError(
+            absl::StrCat(key, " in ", Describe(), " is held by another",
+                         holder->kvs_size() > 0 ? absl::StrCat(": ", Shown(holder->kvs(0).value()))
+                                                : std::string()));
+      }
+      if (absl::Status gone = Pause(kLook, deadline, cancelled); !gone.ok()) return gone;
+    }
   }
 
   absl::StatusOr<etcd::RangeResponse> Range(const std::string& key, const std::string& end,
@@ -206,12 +122,13 @@ class EtcdStore final : public Store {
     request.set_range_end(end);
     request.set_limit(kMaxListed);
     etcd::RangeResponse reply;
-    absl::Status status = client_->Call("/v3/kv/range", request, &reply, deadline, cancelled);
+    absl::Status status = client_.Call("/v3/kv/range", request, &reply, deadline, cancelled);
     if (!status.ok()) return status;
     return reply;
   }
 
-  const std::shared_ptr<EtcdClient> client_;
+  EtcdClient client_;
+  LeaseKeeper keeper_;  // last: it uses the client
 };
 
 }  // namespace

@@ -21,8 +21,9 @@ namespace caravan::store {
 inline constexpr size_t kMaxKey = 512;
 inline constexpr size_t kMaxValue = 4096;
 
-// A key that this process holds: renewed in the background, gone when this is destroyed, and gone
-// after the lease's time when the process dies.
+// A key that this process holds: renewed in the background, written anew where the store lost it
+// and nobody took it meanwhile, gone soon after this is destroyed, and gone after the lease's time
+// when the process dies. The store outlives its claims.
 class Claim {
  public:
   virtual ~Claim() = default;

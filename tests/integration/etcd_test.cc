@@ -53,7 +53,21 @@ TEST_F(EtcdTest, HoldsAKeyAsLongAsTheClaimLives) {
   absl::SleepFor(absl::Milliseconds(3500));
   EXPECT_EQ(Value("job/root"), "10.0.0.1:7400");
   claim->reset();
+  for (int i = 0; i < 50 && Value("job/root") != "nothing"; ++i) {
+    absl::SleepFor(absl::Milliseconds(20));
+  }
   EXPECT_EQ(Value("job/root"), "nothing");
+}
+
+TEST_F(EtcdTest, WritesAKeyAnewThatTheStoreHasLost) {
+  auto claim = store_->Hold("job/root", "here", In(10), nullptr);
+  ASSERT_TRUE(claim.ok());
+  etcd_->process().Signal(SIGSTOP);
+  absl::SleepFor(absl::Seconds(4));
+  etcd_->process().Signal(SIGCONT);
+  // The lease may have run out meanwhile; within a third of its time, and a try, it is back.
+  absl::SleepFor(absl::Seconds(2));
+  EXPECT_EQ(Value("job/root"), "here");
 }
 
 TEST_F(EtcdTest, GivesAKeyToOneOnly) {
@@ -77,6 +91,7 @@ TEST_F(EtcdTest, AnnouncesOverAnOlderAnnouncement) {
   auto second = store_->Announce("job/member/1", "after", In(10), nullptr);
   ASSERT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
   first->reset();
+  absl::SleepFor(absl::Milliseconds(500));
   EXPECT_EQ(Value("job/member/1"), "after");
 }
 

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "absl/time/clock.h"
+#include "daemon/store/etcd_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/etcd.h"
@@ -65,6 +66,45 @@ TEST_F(RendezvousTest, FollowsARootThatDiesBeforeAllAreThere) {
     members[rank++].communicator = *std::move(communicator);
   }
   AtOnce(3, [&](size_t i) { EXPECT_EQ(members[i].Sum(), absl::OkStatus()); });
+}
+
+TEST_F(RendezvousTest, AStoreThatLiesOnlyDenies) {
+  cluster_.StartAll(2);
+  cluster_.Start(2, "", cluster_.AlteredDaemon());
+  std::vector<Member> members = ConnectMembers(cluster_, 2);
+  store::EtcdOptions options;
+  options.endpoints = {etcd_->url()};
+  auto store = *store::MakeEtcdStore(std::move(options));
+  // The address of a node that policy does not take; then that of one which is no root.
+  auto lie =
+      store->Announce("train/root", cluster_.address(2), absl::Now() + absl::Seconds(5), nullptr);
+  ASSERT_TRUE(lie.ok()) << lie.status();
+  auto made = Communicator::Create(*members[1].node, {"train", ""}, 1, 2, Within(5));
+  EXPECT_FALSE(made.ok());
+  EXPECT_THAT(std::string(made.status().message()), HasSubstr("[SNP_MEASUREMENT]"));
+  lie = store->Announce("train/root", cluster_.address(0), absl::Now() + absl::Seconds(5), nullptr);
+  made = Communicator::Create(*members[1].node, {"train", ""}, 1, 2, Within(3));
+  EXPECT_THAT(std::string(made.status().message()), HasSubstr("is not, or no longer, the root"));
+}
+
+TEST_F(RendezvousTest, FollowsARootThatFellSilent) {
+  cluster_.StartAll(3);
+  std::vector<Member> members = ConnectMembers(cluster_, 3);
+  auto lost = std::async(std::launch::async, [&] {
+    return Communicator::Create(*members[0].node, {"train", ""}, 0, 2, Within(40)).status();
+  });
+  absl::SleepFor(absl::Milliseconds(300));
+  cluster_.daemon(0).Signal(SIGSTOP);
+  auto one = std::async(std::launch::async, [&] {
+    return Communicator::Create(*members[1].node, {"train", ""}, 1, 2, Within(40));
+  });
+  // Another node takes rank 0 once the silent one's lease has run out.
+  auto zero = Communicator::Create(*members[2].node, {"train", ""}, 0, 2, Within(40));
+  auto joined = one.get();
+  EXPECT_TRUE(zero.ok()) << zero.status();
+  EXPECT_TRUE(joined.ok()) << joined.status();
+  cluster_.daemon(0).Signal(SIGKILL);
+  EXPECT_FALSE(lost.get().ok());
 }
 
 TEST_F(RendezvousTest, SaysThatNoRootHasCome) {
