@@ -95,10 +95,13 @@ class EtcdStore final : public Store {
       // A lease for each try: one that waits for a key would run out.
       const absl::StatusOr<int64_t> lease = keeper_.Grant(deadline, cancelled);
       if (!lease.ok()) return lease.status();
-      absl::StatusOr<bool> written = keeper_.Write(held, *lease, deadline, cancelled);
-      if (written.ok() && *written) return keeper_.Keep(held, *lease);
-      absl::StatusOr<etcd::RangeResponse> holder = written.status();
-      if (written.ok()) holder = Range(held.key, "", deadline, cancelled);
+      const absl::StatusOr<bool> written = keeper_.Write(held, *lease, deadline, cancelled);
+      if (!written.ok()) {
+        keeper_.GiveBack(*lease);
+        return written.status();
+      }
+      if (*written) return keeper_.Keep(held, *lease);
+      const absl::StatusOr<etcd::RangeResponse> holder = Range(held.key, "", deadline, cancelled);
       // A put whose answer was lost has succeeded: the key then bears our lease.
       if (holder.ok() && holder->kvs_size() > 0 && holder->kvs(0).lease() == *lease) {
         return keeper_.Keep(held, *lease);
