@@ -7,18 +7,18 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "attestation/certificate_pool.h"
 #include "attestation/ecdsa.h"
 #include "attestation/hex.h"
-#include "attestation/intel/certificate_pool.h"
+#include "attestation/intel/certification_chain.h"
 #include "attestation/policy/intel_roots.h"
 #include "attestation/revocation.h"
+#include "attestation/root.h"
 
 namespace caravan::attestation::intel {
 namespace {
 
 constexpr SignatureSuite kSuite = SignatureSuite::kEcdsaP256Sha256;
-constexpr std::string_view kChainWhat = "the certificate chain leads to a pinned root";
-constexpr std::string_view kRootWhat = "the root key is pinned";
 constexpr std::string_view kPckWhat = "the platform's key has a certificate";
 constexpr char kChainHint[] = "bring the PCK certificate's issuer chain from Intel's PCS or a PCCS";
 constexpr char kPckName[] = "Intel SGX PCK Certificate";
@@ -172,78 +172,18 @@ class ChainFinder {
   }
 
   bool ChooseRoot(const Certificate& intermediate) {
-    // Several certificates may share the root's name: the pinned key decides, not the name.
-    std::optional<Certificate> unpinned;
-    bool named = false;
-    for (const Certificate& candidate : pool_) {
-      if (!intermediate.IsIssuedInNameOf(candidate)) continue;
-      named = true;
-      if (!intermediate.CheckSignedBy(candidate, kSuite).ok()) continue;
-      if (!IsPinned(candidate)) {
-        unpinned = candidate;
-        continue;
-      }
-      if (absl::Status self = candidate.CheckSignedBy(candidate, kSuite); !self.ok()) {
-        findings_.Fail("ROOT", kRootWhat, absl::StrCat(candidate.Describe(), ": ", self.message()));
-        return false;
-      }
-      chain_.intermediate = intermediate;
-      chain_.root = candidate;
-      findings_.Pass("CHAIN", kChainWhat);
-      ReportRoot();
-      return true;
-    }
-    if (unpinned.has_value()) {
-      RefuseRoot(*unpinned);
-    } else if (named) {
-      findings_.Fail("CHAIN", kChainWhat,
-                     absl::StrCat(intermediate.Describe(),
-                                  ": not signed by the key of the root in its issuer's name"));
-    } else {
-      findings_.Missing("CHAIN", kChainWhat,
-                        absl::StrCat("the root above ", intermediate.Describe(),
-                                     " is not among the certificates"),
-                        kChainHint);
-    }
-    return false;
-  }
-
-  bool IsPinned(const Certificate& root) {
-    const std::string digest = ToHex(root.SpkiSha256());
-    chain_.insecure = false;
-    if (digest == kIntelRootSpkiSha256) return true;
-    const auto& pins = policy_.insecure_root_spki_sha256();
-    chain_.insecure =
-        policy_.allow_insecure() && std::find(pins.begin(), pins.end(), digest) != pins.end();
-    return chain_.insecure;
-  }
-
-  void ReportRoot() {
-    const std::string digest = ToHex(chain_.root->SpkiSha256());
-    findings_.claim("root_spki_sha256") = digest;
-    findings_.Pass("ROOT", kRootWhat,
-                   absl::StrCat(chain_.root->Describe(), ", key sha256:", digest));
-    if (!chain_.insecure) return;
-    findings_.Warn("INSECURE", "the evidence comes from hardware",
-                   "the chain ends at a root that is not Intel's, which the policy pins",
-                   "never set allow_insecure where data matters");
-  }
-
-  void RefuseRoot(const Certificate& root) {
-    const std::string digest = ToHex(root.SpkiSha256());
-    if (root.SubjectCommonName().starts_with(kInsecureNamePrefix)) {
-      findings_.Fail(
-          "ROOT_INSECURE", kRootWhat,
-          policy_.allow_insecure()
-              ? absl::StrCat("the insecure root's key sha256:", digest,
-                             " is not pinned in the policy")
-              : "the evidence is a software stand-in's, which the policy does not allow",
-          policy_.allow_insecure() ? "for a trial, add it to insecure_root_spki_sha256" : "");
-      return;
-    }
-    findings_.Fail("ROOT", kRootWhat,
-                   absl::StrCat(root.Describe(), " has the key sha256:", digest,
-                                ", which is no root of Intel's"));
+    const RootRule rule{
+        .id = findings_.prefix(),
+        .suite = kSuite,
+        .maker = "Intel",
+        .chain_hint = kChainHint,
+        .is_makers = [](const std::string& digest) { return digest == kIntelRootSpkiSha256; }};
+    FoundRoot found = FindRoot(rule, intermediate, pool_, policy_, findings_.checks());
+    chain_.insecure = found.insecure;
+    if (!found.certificate.has_value()) return false;
+    chain_.intermediate = intermediate;
+    chain_.root = std::move(found.certificate);
+    return true;
   }
 
   const Policy& policy_;
@@ -252,6 +192,22 @@ class ChainFinder {
   Findings& findings_;
   Chain chain_;
 };
+
+// The quote's certificates come first.
+std::vector<Certificate> CollectCertificates(const Quote& quote, const Evidence& evidence,
+                                             const Endorsements& endorsements, Findings* findings) {
+  CertificatePool pool(findings->prefix(), findings->checks());
+  if (quote.certification_type == kPckCertChain) {
+    absl::StatusOr<std::vector<std::string>> chain =
+        ReadCertificationChain(quote.certification_data);
+    if (!chain.ok()) pool.Refuse(std::string(chain.status().message()));
+    for (size_t i = 0; chain.ok() && i < chain->size(); ++i) {
+      pool.Add((*chain)[i], absl::StrCat("certificate ", i, " of the quote"), true);
+    }
+  }
+  pool.AddAll(evidence, endorsements);
+  return pool.certificates();
+}
 
 }  // namespace
 

@@ -18,6 +18,7 @@ class Findings {
   // `prefix` is "TDX" or "SGX".
   Findings(std::string prefix, CheckList* checks) : prefix_(std::move(prefix)), checks_(checks) {}
 
+  const std::string& prefix() const { return prefix_; }
   std::string Id(std::string_view id) const { return absl::StrCat(prefix_, "_", std::string(id)); }
   void Pass(std::string_view id, std::string_view what, std::string detail = "") {
     checks_->Pass(Id(id), what, std::move(detail));

@@ -8,42 +8,32 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "attestation/certificate_pool.h"
 #include "attestation/hex.h"
 #include "attestation/policy/amd_roots.h"
 #include "attestation/revocation.h"
+#include "attestation/root.h"
 
 namespace caravan::attestation::sev_snp {
 namespace {
 
-constexpr std::string_view kChainWhat = "the certificate chain leads to a pinned root";
-constexpr std::string_view kRootWhat = "the root key is pinned";
 constexpr std::string_view kLeafWhat = "the key that signed the report has a certificate";
 constexpr char kCrlHint[] = "bring the list from https://kdsintf.amd.com/vcek/v1/{product}/crl";
 
 class ChainBuilder {
  public:
   ChainBuilder(const Report& report, const Policy& policy, absl::Time now, CheckList* checks)
-      : report_(report), policy_(policy), now_(now), checks_(*checks) {}
+      : report_(report), policy_(policy), now_(now), checks_(*checks), pool_("SNP", checks) {}
 
   void Collect(const Evidence& evidence, const Endorsements& endorsements) {
-    for (size_t i = 0; i < evidence.certificates.size() && i < kMaxCertificates; ++i) {
-      Add(evidence.certificates[i], absl::StrCat("certificate ", i, " of the evidence"), true);
-    }
-    if (evidence.certificates.size() > kMaxCertificates) {
-      checks_.Fail("SNP_CERTIFICATE_FORM", "certificates are well formed",
-                   absl::StrCat(evidence.certificates.size(),
-                                " certificates in the evidence, at most ", kMaxCertificates));
-    }
-    for (size_t i = 0; i < endorsements.certificates.size(); ++i) {
-      Add(endorsements.certificates[i], absl::StrCat("endorsement certificate ", i), false);
-    }
+    pool_.AddAll(evidence, endorsements);
   }
 
   // False when there is none, which a check then says.
   bool ChooseLeaf() {
     int best = -1;
     absl::Status malformed;
-    for (const Certificate& certificate : pool_) {
+    for (const Certificate& certificate : pool_.certificates()) {
       if (!LooksLikeLeaf(certificate)) continue;
       absl::StatusOr<Leaf> leaf = ParseLeaf(certificate);
       if (!leaf.ok()) {
@@ -172,21 +162,6 @@ class ChainBuilder {
   std::optional<Leaf> TakeLeaf() { return std::move(leaf_); }
 
  private:
-  void Add(const std::string& der, const std::string& where, bool from_peer) {
-    absl::StatusOr<Certificate> certificate = Certificate::Parse(der);
-    if (certificate.ok()) {
-      pool_.push_back(*std::move(certificate));
-      return;
-    }
-    const std::string detail = absl::StrCat(where, ": ", certificate.status().message());
-    if (from_peer) {
-      checks_.Fail("SNP_CERTIFICATE_FORM", "certificates are well formed", detail);
-    } else {
-      checks_.Warn("SNP_CERTIFICATE_FORM", "certificates are well formed", detail,
-                   "remove or replace it");
-    }
-  }
-
   // How many of the report's statements about its key the leaf shares, the weightiest first.
   int Fit(const Leaf& leaf) const {
     const std::string_view chip(reinterpret_cast<const char*>(report_.chip_id.data()),
@@ -202,7 +177,7 @@ class ChainBuilder {
   std::optional<Certificate> Issuer(const Certificate& child, const char* whose) {
     absl::Status failure;
     bool named = false;
-    for (const Certificate& candidate : pool_) {
+    for (const Certificate& candidate : pool_.certificates()) {
       if (!child.IsIssuedInNameOf(candidate)) continue;
       named = true;
       failure = child.CheckSignedBy(candidate);
@@ -221,84 +196,24 @@ class ChainBuilder {
   }
 
   bool ChooseRoot() {
-    // Several certificates may share the root's name: the pinned key decides, not the name.
-    std::optional<Certificate> unpinned;
-    bool named = false;
-    for (const Certificate& candidate : pool_) {
-      if (!intermediate_->IsIssuedInNameOf(candidate)) continue;
-      named = true;
-      if (!intermediate_->CheckSignedBy(candidate).ok()) continue;
-      if (!IsPinned(candidate)) {
-        unpinned = candidate;
-        continue;
-      }
-      if (absl::Status self = candidate.CheckSignedBy(candidate); !self.ok()) {
-        checks_.Fail("SNP_ROOT", kRootWhat,
-                     absl::StrCat(candidate.Describe(), ": ", self.message()));
-        return false;
-      }
-      root_ = candidate;
-      checks_.Pass("SNP_CHAIN", kChainWhat);
-      ReportRoot();
-      return true;
-    }
-    if (unpinned.has_value()) {
-      RefuseRoot(*unpinned);
-    } else if (named) {
-      checks_.Fail("SNP_CHAIN", kChainWhat,
-                   absl::StrCat(intermediate_->Describe(),
-                                ": not signed by the key of the root in its issuer's name"));
-    } else {
-      checks_.Missing("SNP_CHAIN", kChainWhat,
-                      absl::StrCat("the root above ", intermediate_->Describe(),
-                                   " is not among the certificates"),
-                      "bring AMD's cert_chain of the product");
-    }
-    return false;
-  }
-
-  bool IsPinned(const Certificate& root) {
-    const std::string digest = ToHex(root.SpkiSha256());
-    amd_root_ = FindAmdRoot(digest);
-    if (amd_root_ != nullptr) return true;
-    const auto& pins = policy_.insecure_root_spki_sha256();
-    insecure_ =
-        policy_.allow_insecure() && std::find(pins.begin(), pins.end(), digest) != pins.end();
-    return insecure_;
-  }
-
-  void ReportRoot() {
-    const std::string digest = ToHex(root_->SpkiSha256());
-    checks_.appraisal().claims["root_spki_sha256"] = digest;
-    checks_.Pass("SNP_ROOT", kRootWhat, absl::StrCat(root_->Describe(), ", key sha256:", digest));
-    if (!insecure_) return;
-    checks_.Warn("SNP_INSECURE", "the evidence comes from hardware",
-                 "a software stand-in made this evidence; the policy pins its root",
-                 "never set allow_insecure where data matters");
-  }
-
-  void RefuseRoot(const Certificate& root) {
-    const std::string digest = ToHex(root.SpkiSha256());
-    if (root.SubjectCommonName().starts_with(kInsecureNamePrefix)) {
-      checks_.Fail(
-          "SNP_ROOT_INSECURE", kRootWhat,
-          policy_.allow_insecure()
-              ? absl::StrCat("the insecure root's key sha256:", digest,
-                             " is not pinned in the policy")
-              : "the evidence is a software stand-in's, which the policy does not allow",
-          policy_.allow_insecure() ? "for a trial, add it to insecure_root_spki_sha256" : "");
-      return;
-    }
-    checks_.Fail("SNP_ROOT", kRootWhat,
-                 absl::StrCat(root.Describe(), " has the key sha256:", digest,
-                              ", which is no root of AMD's"));
+    const RootRule rule{
+        .id = "SNP",
+        .maker = "AMD",
+        .chain_hint = "bring AMD's cert_chain of the product",
+        .is_makers = [](const std::string& digest) { return FindAmdRoot(digest) != nullptr; }};
+    FoundRoot found = FindRoot(rule, *intermediate_, pool_.certificates(), policy_, &checks_);
+    insecure_ = found.insecure;
+    if (!found.certificate.has_value()) return false;
+    root_ = std::move(found.certificate);
+    amd_root_ = FindAmdRoot(ToHex(root_->SpkiSha256()));
+    return true;
   }
 
   const Report& report_;
   const Policy& policy_;
   const absl::Time now_;
   CheckList& checks_;
-  std::vector<Certificate> pool_;
+  CertificatePool pool_;
   std::optional<Leaf> leaf_;
   std::optional<Certificate> intermediate_;
   std::optional<Certificate> root_;
