@@ -33,6 +33,14 @@ TEST(Json, RefusesWhatHasTwoReadings) {
 }
 
 // Mistake 44: what is signed is what stands there, to the byte.
+TEST(Json, ShowsLittleOfANameThatStandsTwiceAndEscapesIt) {
+  const std::string name = "\\u001b" + std::string(5000, 'n');
+  const auto value = ParseJson("{\"" + name + "\":1,\"" + name + "\":2}");
+  const std::string message(value.status().message());
+  EXPECT_NE(message.find("\\x1bnnn"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 200u);
+}
+
 TEST(Json, GivesTheExactBytesOfAMember) {
   const std::string text = "{ \"signature\":\"00\", \"tcbInfo\" : {\"b\" : 1,\t\"a\":[ 2 ] }  \n}";
   const auto raw = RawMember(text, "tcbInfo");

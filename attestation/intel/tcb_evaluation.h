@@ -43,7 +43,8 @@ struct TcbEvaluation {
 };
 
 // NotFound, naming the part, when it stands below every level: not supported. With a TD 1.5 report
-// the status is that of launch and present together; parts and advisories are those of the launch.
+// the status is that of launch and present together, advisories and date are of both; parts are
+// those of the launch.
 absl::StatusOr<TcbEvaluation> EvaluateTcb(const PlatformTcb& platform, const TcbInfo& info,
                                           const EnclaveIdentity& identity);
 

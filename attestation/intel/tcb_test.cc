@@ -4,6 +4,7 @@
 // mistakes.
 #include <string>
 
+#include "attestation/intel/tcb_evaluation.h"
 #include "attestation/intel/tcb_status.h"
 #include "attestation/intel/test_world.h"
 #include "gmock/gmock.h"
@@ -14,6 +15,25 @@ namespace {
 
 using testing::HasSubstr;
 using S = TcbStatus;
+
+// A TD 1.5 that was launched under module SVN 5 and runs under 3.
+TEST(TcbEvaluation, NamesWhatIsKnownAgainstTheModuleThatRunsNow) {
+  TcbInfo info;
+  info.tdx = true;
+  info.levels = {{.rating = {absl::FromUnixSeconds(9), S::kUpToDate, {}}}};
+  info.modules = {{.id = "TDX_01",
+                   .levels = {{5, {absl::FromUnixSeconds(8), S::kUpToDate, {"LAUNCH"}}},
+                              {3, {absl::FromUnixSeconds(7), S::kOutOfDate, {"NOW"}}}}}};
+  EnclaveIdentity identity;
+  identity.levels = {{0, {absl::FromUnixSeconds(9), S::kUpToDate, {}}}};
+  PlatformTcb platform;
+  platform.tee_tcb_svn = Svns{5, 1};
+  platform.tee_tcb_svn2 = Svns{3, 1};
+  const auto evaluation = EvaluateTcb(platform, info, identity);
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  EXPECT_THAT(evaluation->advisories, testing::ElementsAre("LAUNCH", "NOW"));
+  EXPECT_EQ(evaluation->date, absl::FromUnixSeconds(7));
+}
 
 TEST(TcbStatus, CombinesAsTheWorst) {
   EXPECT_EQ(Combine(S::kUpToDate, S::kUpToDate), S::kUpToDate);

@@ -291,48 +291,6 @@ TEST_F(EngineFaultTest, GivesAByteByByteSenderADeadline) {
   close(slow[1]);
 }
 
-TEST(EngineBounds, HoldOperationsBackUntilThereIsRoomForTheirPlans) {
-  static crypto::RecordCipherFactory* const sealed = crypto::SealedRecords().release();
-  std::vector<std::unique_ptr<Engine>> engines;
-  for (int i = 0; i < 2; ++i) {
-    Engine::Options options;
-    options.ciphers = sealed;
-    options.max_outstanding_steps = 40;
-    engines.push_back(*Engine::Start(std::move(options)));
-  }
-  CommunicatorForTest comm(PointersForTest(engines), {});
-  std::vector<uint64_t> ids[2];
-  for (int i = 0; i < 50; ++i) {
-    for (int rank = 0; rank < 2; ++rank) {
-      const BufferForTest buffer = comm.Allocate(rank, (kCount + i) * 4);
-      ids[rank].push_back(comm.ring(rank).Submit(
-          EntryForTest(Op::kAllReduce, kCount + i, DataType::kFloat32, buffer, buffer)));
-    }
-  }
-  for (int rank = 0; rank < 2; ++rank) {
-    for (uint64_t id : ids[rank]) EXPECT_TRUE(comm.ring(rank).Wait(id).ok());
-  }
-}
-
-TEST(EngineBounds, FailWhatIsHeldBack) {
-  static crypto::RecordCipherFactory* const sealed = crypto::SealedRecords().release();
-  Engine::Options options;
-  options.ciphers = sealed;
-  options.max_outstanding_steps = 1;
-  auto engine = *Engine::Start(std::move(options));
-  auto others = StartEnginesForTest(1);
-  CommunicatorForTest comm({engine.get(), others[0].get()}, {});
-  const BufferForTest buffer = comm.Allocate(0, kCount * 4);
-  std::vector<uint64_t> ids;
-  for (int i = 0; i < 4; ++i) {
-    ids.push_back(comm.ring(0).Submit(
-        EntryForTest(Op::kAllReduce, kCount, DataType::kFloat32, buffer, buffer)));
-  }
-  absl::SleepFor(absl::Milliseconds(20));
-  comm.FailAll(absl::AbortedError("enough"));
-  for (uint64_t id : ids) EXPECT_TRUE(absl::IsAborted(comm.ring(0).Wait(id)));
-}
-
 TEST_F(EngineFaultTest, StopFailsWhatIsOutstanding) {
   auto engines = StartEnginesForTest(2);
   CommunicatorForTest comm(PointersForTest(engines), {});

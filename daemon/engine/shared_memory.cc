@@ -61,9 +61,9 @@ SharedMemory::~SharedMemory() {
 
 absl::StatusOr<uint32_t> BufferTable::Allocate(uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (buffers_.size() >= kMaxBuffers) {
+  if (buffers_.size() >= max_buffers_) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("this application has ", kMaxBuffers, " buffers, the most that it may have"));
+        absl::StrCat("this application has ", max_buffers_, " buffers, the most that it may have"));
   }
   if (size > max_bytes_ || WholePages(size) > max_bytes_ - bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat(

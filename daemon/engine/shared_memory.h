@@ -43,9 +43,10 @@ inline constexpr size_t kMaxBuffers = 4096;
 // One application's buffers by id (ids start at 1; 0 means "no buffer"). Thread-safe.
 class BufferTable {
  public:
-  explicit BufferTable(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit BufferTable(uint64_t max_bytes, size_t max_buffers = kMaxBuffers)
+      : max_bytes_(max_bytes), max_buffers_(max_buffers) {}
   // Counts whole pages. ResourceExhausted when the application's share is used up, saying how much
-  // is left, or with kMaxBuffers.
+  // is left, or with `max_buffers`.
   absl::StatusOr<uint32_t> Allocate(uint64_t size);
   absl::Status Free(uint32_t id);                         // NotFound
   std::shared_ptr<SharedMemory> Find(uint32_t id) const;  // null if none
@@ -53,6 +54,7 @@ class BufferTable {
 
  private:
   const uint64_t max_bytes_;
+  const size_t max_buffers_;
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, std::shared_ptr<SharedMemory>> buffers_;
   uint64_t bytes_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/http.h"
 
+#include <cstdlib>
+
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "daemon/http/http_server_testing.h"
@@ -53,6 +55,15 @@ TEST(Http, DoesNotFollowRedirects) {
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_EQ(got->code, 302);
   EXPECT_EQ(server.requests(), 1);
+}
+
+TEST(Http, AsksNoProxy) {
+  ServerForTest server([](const std::string&) { return ServerForTest::Ok("direct"); });
+  setenv("http_proxy", "http://127.0.0.1:1", 1);
+  auto got = Fetch({.url = server.url("/")}, Soon());
+  unsetenv("http_proxy");
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->body, "direct");
 }
 
 TEST(Http, BoundsTheAnswer) {

@@ -186,6 +186,20 @@ TEST_P(Losses, OfTheRootAreDecidedByTheNextRank) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Losses, testing::Values(Loss{"Dead", false}, Loss{"Silent", true}),
                          [](const auto& info) { return info.param.name; });
 
+TEST(Communicators, AskTheArbiterAgainWhereTheSessionClosedMeanwhile) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  cluster[1].lost = 1;  // it is not told
+  cluster[0].engine->group()->on_fault(
+      MakeFault(0, 1, absl::StatusCode::kUnavailable, "the arbiter's own"));
+  const absl::Status first = cluster[0].engine->Failure();
+  for (int i = 0; i < 1000 && cluster[1].lost > 0; ++i) absl::SleepFor(absl::Milliseconds(5));
+  ASSERT_LE(cluster[1].lost, 0);
+  cluster[0].lost = 1;
+  cluster[1].engine->group()->on_fault(MakeFault(1, 0, absl::StatusCode::kUnavailable, "another"));
+  EXPECT_EQ(cluster[1].engine->Failure(), first);
+}
+
 TEST(Communicators, ExplainAMismatchFromBothSides) {
   FakeCluster cluster(2);
   StandUp(cluster, 2);

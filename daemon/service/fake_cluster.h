@@ -125,6 +125,7 @@ class FakeCluster {
     std::shared_ptr<Application> application;
     std::atomic<bool> silent{false};  // takes calls and never answers
     std::atomic<bool> dead{false};    // calls fail at once
+    std::atomic<int> lost{0};         // so many calls find their session closed
   };
 
   class Sessions : public session::SessionManager {
@@ -207,6 +208,7 @@ class FakeCluster {
     absl::Status Call(absl::Time deadline, Cancellation* cancellation,
                       const std::function<absl::Status(const Caller&)>& call) {
       if (target_->dead) return absl::UnavailableError("connection reset");
+      if (target_->lost.fetch_sub(1) > 0) return absl::UnavailableError("the session has closed");
       if (target_->silent) {
         absl::SleepFor(deadline - absl::Now());
         return absl::DeadlineExceededError("no answer");

@@ -72,6 +72,25 @@ TEST(EtcdStore, GoesOnToTheNextEndpoint) {
   EXPECT_EQ(server.requests(), 1);
 }
 
+TEST(EtcdStore, GoesOnFromAnEndpointThatAnswersGarbage) {
+  ServerForTest garbage([](const std::string&) { return ServerForTest::Ok("<html>"); });
+  ServerForTest good([](const std::string&) { return ServerForTest::Ok("{}"); });
+  auto store = StoreAt({garbage.url(""), good.url("")});
+  EXPECT_TRUE(store->Get("a", In(5000), nullptr).ok());
+  EXPECT_TRUE(store->Get("a", In(5000), nullptr).ok());
+  EXPECT_EQ(garbage.requests(), 1);  // the good one is asked first from then on
+}
+
+TEST(EtcdStore, ShowsLittleOfWhatAStoreSaysAndEscapesIt) {
+  ServerForTest server([](const std::string&) {
+    return Refusal(403, R"({"error":"\u001b[2J)" + std::string(5000, 'x') + R"(","code":7})");
+  });
+  auto value = StoreAt({server.url("")})->Get("a", In(5000), nullptr);
+  const std::string message(value.status().message());
+  EXPECT_THAT(message, HasSubstr("\\x1b[2Jxxx"));
+  EXPECT_LT(message.size(), 500u);
+}
+
 TEST(EtcdStore, NamesTheLastReasonAtTheDeadline) {
   ServerForTest server([](const std::string&) {
     return Refusal(503, R"({"error":"etcdserver: no leader","code":14})");
