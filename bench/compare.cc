@@ -68,7 +68,8 @@ class Comparison {
     std::ifstream kernel("/proc/sys/net/ipv4/tcp_congestion_control");
     std::string congestion_control;
     std::getline(kernel, congestion_control);
-    std::printf("# congestion control: ours cubic, the others %s\n", congestion_control.c_str());
+    std::printf("# congestion control: ours asks for cubic, the others have %s\n",
+                congestion_control.c_str());
     if (absl::Status status = RunAead(); !status.ok()) return status;
     for (const int ranks : {2, 4}) {
       for (int round = 0; round < rounds; ++round) {

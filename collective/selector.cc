@@ -17,9 +17,8 @@ constexpr uint64_t kLongVector = 4 << 20;
 // The root of a direct broadcast sends (p − 1)·m, that of a direct reduce opens as much; up to here
 // latency matters more than that.
 constexpr uint64_t kShortRooted = 256 << 10;
-// Every rank opens (p − 1)·m of a one-shot allreduce, which then has half the rounds. Measured on
-// loopback it wins up to 64 KiB between 2 ranks and 16 KiB between 4; half of that between 2, for
-// networks that are slower.
+// Every rank opens (p − 1)·m of a one-shot allreduce, which then has half the rounds: docs/
+// performance.md has it next to direct.
 constexpr uint64_t kOneShotVector = 4 << 10;
 // Bruck's records travel log2(p) / 2 hops on average; while a rank's whole vector is this small the
 // number of lanes, and so of system calls, counts for more.

@@ -92,7 +92,7 @@ class Engine {
     crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine
     absl::Duration spin = absl::Microseconds(50);    // before sleeping
     // Over the outstanding operations of a communicator, before another one is planned; a single
-    // operation may be larger. A step takes about 100 bytes.
+    // operation may be larger. A step takes some 120 bytes.
     uint64_t max_outstanding_steps = 1 << 22;
     StepHook step_hook;  // tests alone set one
   };

@@ -13,7 +13,7 @@ constexpr absl::Duration kLastTry = absl::Seconds(1);
 
 }  // namespace
 
-// One claim; the keeper outlives it by way of the store that is kept alive with it.
+// One claim. The store, and so the keeper, outlives it.
 class LeaseKeeper::Kept final : public Claim {
  public:
   Kept(LeaseKeeper* keeper, uint64_t id) : keeper_(keeper), id_(id) {}
