@@ -75,7 +75,7 @@ TEST_F(Verifier, RefusesKindsWithoutRulesInThePolicy) {
   }
 }
 
-// Mistake 4: the same evidence counted twice.
+// The same evidence counted twice.
 TEST_F(Verifier, RefusesTheSameCpuTwice) {
   EvidenceSet set = evidence_;
   set.items.push_back(set.items[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The classic mistakes about Intel's chains, revocation, collateral and time, each tried on a world
-// that passes otherwise. Numbers are those of the project's list of mistakes.
+// that passes otherwise.
 #include <algorithm>
 #include <string>
 
@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, IntelWorld,
 
 TEST_P(IntelWorld, PassesAsItIs) { TestWorld(GetParam()).ExpectAccepted(); }
 
-// Mistake 1: freshness, all 64 bytes of it.
+// Freshness, all 64 bytes of it.
 TEST_P(IntelWorld, RefusesReportDataThatDiffersInAnyByte) {
   for (size_t at : {0, 31, 32, 63}) {
     TestWorld world(GetParam());
@@ -60,7 +60,7 @@ TEST(IntelChain, RefusesAnInsecureRootThatPolicyDoesNotAllow) {
   world.ExpectRefusedBy("ROOT_INSECURE");
 }
 
-// Mistake 26: the genuine name, another key.
+// The genuine name, another key.
 TEST(IntelChain, RefusesAForeignRootUnderTheGenuineName) {
   TestWorld world;
   for (auto* spec : {&world.root, &world.ca, &world.pck, &world.signer}) {
@@ -72,7 +72,7 @@ TEST(IntelChain, RefusesAForeignRootUnderTheGenuineName) {
   world.ExpectRefusedBy("ROOT");
 }
 
-// Mistake 27: a second certificate of the pinned key.
+// A second certificate of the pinned key.
 TEST(IntelChain, AcceptsASecondCertificateOfThePinnedKey) {
   TestWorld world;
   world.ExpectAccepted();
@@ -81,7 +81,6 @@ TEST(IntelChain, AcceptsASecondCertificateOfThePinnedKey) {
   world.ExpectAccepted();
 }
 
-// Mistake 28.
 TEST(IntelChain, RefusesLinksThatTheIssuerDidNotSign) {
   TestWorld intermediate;
   intermediate.ca.issuer_key = intermediate.signer_key.get();
@@ -102,7 +101,7 @@ TEST(IntelChain, RefusesOtherHashesAndCurves) {
   curve.ExpectRefusedBy("CHAIN");
 }
 
-// Mistake 34: roles. Nobody but the TCB signer speaks for Intel; no CA is an end entity.
+// Roles. Nobody but the TCB signer speaks for Intel; no CA is an end entity.
 TEST(IntelChain, RefusesCollateralThatThePckSigned) {
   TestWorld world;
   world.document_key = world.pck_key.get();
@@ -146,7 +145,7 @@ TEST(IntelChain, RefusesNamesOutOfTheirRole) {
   ca.ExpectRefusedBy("CHAIN_ROLE");
 }
 
-// Mistake 35: processor CA for platform CA and the reverse.
+// Processor CA for platform CA and the reverse.
 TEST(IntelChain, TellsProcessorCaFromPlatformCa) {
   const std::string processor = "insecure Intel SGX PCK Processor CA";
   TestWorld world;
@@ -162,7 +161,7 @@ TEST(IntelChain, TellsProcessorCaFromPlatformCa) {
   other_list.ExpectRefusedBy("PCK_CRL", Verdict::kNone);
 }
 
-// Mistake 36: certificates that the peer sends are no trust anchors.
+// Certificates that the peer sends are no trust anchors.
 TEST(IntelChain, RefusesAChainWhoseEveryCertificateThePeerMade) {
   TestWorld honest, peer;
   ASSERT_TRUE(honest.Appraise().accepted());
@@ -204,7 +203,7 @@ TEST(IntelChain, RefusesMalformedAndTooManyCertificates) {
   malformed.ExpectRefusedBy("CERTIFICATE_FORM");
 }
 
-// Mistake 38: an absent list is "could not verify".
+// An absent list is "could not verify".
 TEST(IntelRevocation, CannotVerifyWithoutEitherList) {
   for (bool TestWorld::*list : {&TestWorld::with_root_crl, &TestWorld::with_pck_crl}) {
     TestWorld world;
@@ -216,7 +215,7 @@ TEST(IntelRevocation, CannotVerifyWithoutEitherList) {
   }
 }
 
-// Mistake 33: each certificate by the list of its issuer, TCB signing too.
+// Each certificate by the list of its issuer, TCB signing too.
 TEST(IntelRevocation, RefusesEachRevokedCertificate) {
   TestWorld pck;
   pck.pck_crl.revoked = {3, 99};
@@ -234,7 +233,7 @@ TEST(IntelRevocation, RefusesEachRevokedCertificate) {
   stale.ExpectRefusedBy("PCK_REVOKED");
 }
 
-// Mistake 39: stale, endless and future lists and documents.
+// Stale, endless and future lists and documents.
 TEST(IntelRevocation, CannotVerifyWithListsOutsideTheirTime) {
   TestWorld stale;
   stale.root_crl.next_update = stale.now - absl::Seconds(1);
@@ -268,7 +267,7 @@ TEST(IntelTime, CannotVerifyWithDocumentsOutsideTheirTime) {
   last.ExpectAccepted();
 }
 
-// Mistake 41: the caller's time, to the second, for every certificate.
+// The caller's time, to the second, for every certificate.
 TEST(IntelTime, RefusesEachCertificateOutsideItsValidity) {
   for (auto member : {&TestWorld::pck, &TestWorld::ca, &TestWorld::root}) {
     TestWorld expired;
@@ -295,7 +294,7 @@ TEST(IntelCollateral, CannotVerifyWithoutEitherDocument) {
   }
 }
 
-// Mistake 44, and CVE-2026-22696: both documents' signatures, over the bytes as they came.
+// CVE-2026-22696: both documents' signatures, over the bytes as they came.
 TEST(IntelCollateral, RefusesChangedDocuments) {
   TestWorld info;
   info.edit_signed_tcb_info = [](std::string* text) {
@@ -319,10 +318,8 @@ TEST(IntelCollateral, RefusesChangedDocuments) {
 
 TEST(IntelCollateral, CannotVerifyWithMalformedDocuments) {
   const std::pair<const char*, const char*> changes[] = {
-      {"\"UpToDate\"", "\"Fine\""},                     // mistake 20
-      {"\"pcesvn\":11", "\"pcesvn\":11,\"pcesvn\":1"},  // mistake 44
-      {"\"svn\":8", "\"svn\":264"},
-      {"\"version\":3", "\"version\":4"},
+      {"\"UpToDate\"", "\"Fine\""},       {"\"pcesvn\":11", "\"pcesvn\":11,\"pcesvn\":1"},
+      {"\"svn\":8", "\"svn\":264"},       {"\"version\":3", "\"version\":4"},
       {"\"tcbType\":0", "\"tcbType\":1"},
   };
   for (const auto& [from, to] : changes) {
@@ -349,7 +346,7 @@ TEST(IntelCollateral, RefusesTcbInfoOfAnotherPlatform) {
   td.ExpectRefusedBy("QE_IDENTITY");
 }
 
-// Mistake 25: older collateral that still holds.
+// Older collateral that still holds.
 TEST(IntelCollateral, RefusesEvaluationNumbersBelowTheFloor) {
   TestWorld world;
   world.evaluation_number = 17;

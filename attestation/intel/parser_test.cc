@@ -32,7 +32,7 @@ TEST(Json, RefusesWhatHasTwoReadings) {
   }
 }
 
-// Mistake 44: what is signed is what stands there, to the byte.
+// What is signed is what stands there, to the byte.
 TEST(Json, ShowsLittleOfANameThatStandsTwiceAndEscapesIt) {
   const std::string name = "\\u001b" + std::string(5000, 'n');
   const auto value = ParseJson("{\"" + name + "\":1,\"" + name + "\":2}");
@@ -122,7 +122,7 @@ TEST_F(QuoteForm, IsReadInEveryVersion) {
   }
 }
 
-// Mistakes 42 and 45: lengths that disagree, each with the other's.
+// Lengths that disagree, each with the other's.
 TEST_F(QuoteForm, RefusesLengthsThatDisagree) {
   const std::string good = Make();
   const size_t auth = 48 + 584, outer = auth + 4 + 128, inner = outer + 6 + 384 + 64;
@@ -228,7 +228,7 @@ TEST(EnclaveIdentityForm, RefusesWhatIsMissingOutOfRangeOrUnknown) {
       {"\"isvprodid\":1", "\"isvprodid\":1.0"},
       {"\"isvsvn\":8", "\"isvsvn\":-8"},
       {"\"isvsvn\":8", "\"isvsvn\":\"8\""},
-      {"UpToDate", "Uptodate"},  // mistake 20
+      {"UpToDate", "Uptodate"},
       {"UpToDate", "TDRelaunchAdvised"},
       {"\"tcbStatus\"", "\"status\""},
       {"2025-01-01T00:00:00Z", "2025-01-01"},

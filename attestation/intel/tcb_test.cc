@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intel's TCB algorithm and what a policy makes of it. Numbers are those of the project's list of
-// mistakes.
+// Intel's TCB algorithm and what a policy makes of it.
 #include <string>
 
 #include "attestation/intel/tcb_evaluation.h"
@@ -37,7 +36,7 @@ TEST(TcbEvaluation, NamesWhatIsKnownAgainstTheModuleThatRunsNow) {
 
 TEST(TcbStatus, CombinesAsTheWorst) {
   EXPECT_EQ(Combine(S::kUpToDate, S::kUpToDate), S::kUpToDate);
-  // Mistake 21: one revoked part is enough.
+  // One revoked part is enough.
   for (const S other : {S::kUpToDate, S::kOutOfDate, S::kConfigurationNeeded, S::kRevoked}) {
     EXPECT_EQ(Combine(S::kRevoked, other), S::kRevoked);
     EXPECT_EQ(Combine(other, S::kRevoked), S::kRevoked);
@@ -76,7 +75,7 @@ std::string StatusOf(TestWorld* world) { return world->Appraise().claims["tcb_st
 
 class Statuses : public testing::TestWithParam<std::pair<const char*, v1::IntelTcbStatus>> {};
 
-// Mistakes 13 and 22: what is not up to date is not OK, unless the policy says so.
+// What is not up to date is not OK, unless the policy says so.
 TEST_P(Statuses, AreRefusedUnlessThePolicyNamesThem) {
   const auto& [name, status] = GetParam();
   for (WorldKind kind : {WorldKind::kTd10, WorldKind::kSgx3}) {
@@ -151,7 +150,7 @@ TEST(TcbLevels, NoneMatching) {
   }
 }
 
-// Mistake 18: with a module identity the first two components are the module's, not the level's.
+// With a module identity the first two components are the module's, not the level's.
 TEST(TcbLevels, LeaveTheModulesComponentsToItsIdentity) {
   TestWorld world;
   world.edit_tcb_info = [](std::string* text) {
@@ -168,7 +167,7 @@ TEST(TcbLevels, LeaveTheModulesComponentsToItsIdentity) {
   EXPECT_EQ(StatusOf(&version_zero), "OutOfDate");
 }
 
-// Mistake 19: the module's status joins the platform's and does not replace it.
+// The module's status joins the platform's and does not replace it.
 TEST(TcbLevels, KeepThePlatformsStatusBesideTheModules) {
   TestWorld platform;
   platform.body[2] = 4;  // platform behind, module up to date
@@ -196,7 +195,7 @@ TEST(TcbLevels, CannotRateAModuleThatIntelDoesNotName) {
   lower.ExpectAccepted();
 }
 
-// Mistake 23: the module that runs now.
+// The module that runs now.
 TEST(TcbLevels, AdviseRelaunchByTheSecondSvn) {
   TestWorld world(WorldKind::kTd15);
   world.body[0] = 2;  // launched under an older module; the newer one runs
@@ -217,7 +216,6 @@ TEST(TcbLevels, AdviseRelaunchByTheSecondSvn) {
   unknown.ExpectRefusedBy("TCB_LEVEL");
 }
 
-// Mistake 24.
 TEST(Advisories, OfEveryPartAreClaimedAndCanBeRefused) {
   TestWorld world;
   world.body[0] = 2;
@@ -272,7 +270,7 @@ TEST(Platform, IsOneThatThePolicyLists) {
   world.ExpectAccepted();
 }
 
-// Mistake 7: the quoting enclave's own debug, and each part of its identity.
+// The quoting enclave's own debug, and each part of its identity.
 TEST(QuotingEnclave, IsTheOneThatIntelDescribes) {
   const struct {
     size_t at;
@@ -306,7 +304,7 @@ TEST(QuotingEnclave, BindsTheAttestationKeyAndAnswersToThePck) {
   vendor.ExpectRefusedBy("QE_VENDOR");
 }
 
-// Mistake 48: r and s of the three raw signatures, zero and above the order; mistake 42: what
+// R and s of the three raw signatures, zero and above the order. What
 // follows the quote.
 TEST(QuoteBytes, RefuseBadScalarsAndTrailers) {
   const size_t signature = 48 + 584 + 4, qe_signature = signature + 128 + 6 + 384;

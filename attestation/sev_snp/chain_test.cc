@@ -31,7 +31,7 @@ TEST(Chain, RefusesAnInsecureRootThatPolicyDoesNotPin) {
   world.ExpectRefusedBy("SNP_ROOT_INSECURE");
 }
 
-// Mistake 26: a self-signed root from the bundle, trusted by its name.
+// A self-signed root from the bundle, trusted by its name.
 TEST(Chain, RefusesAForeignRootUnderTheGenuineName) {
   TestWorld world;
   world.pin_root = false;
@@ -50,7 +50,7 @@ TEST(Chain, RefusesAPinnedRootWithoutInsecureInItsNames) {
   world.ExpectRefusedBy("SNP_CHAIN_ROLE");
 }
 
-// Mistake 27: pinning certificate bytes refuses the second certificate of the same key.
+// Pinning certificate bytes refuses the second certificate of the same key.
 TEST(Chain, AcceptsASecondCertificateOfThePinnedKey) {
   TestWorld world;
   world.ExpectAccepted();
@@ -70,7 +70,7 @@ TEST(Chain, RefusesAnotherKeyUnderThePinnedRootsName) {
   world.ExpectRefusedBy("SNP_CHAIN");
 }
 
-// Mistake 28: the intermediate's own signature.
+// The intermediate's own signature.
 TEST(Chain, RefusesAnIntermediateThatTheRootDidNotSign) {
   TestWorld world;
   const EvpPkeyPtr other = *insecure_software::MakeP384Key();
@@ -85,7 +85,7 @@ TEST(Chain, RefusesALeafThatTheIntermediateDidNotSign) {
   world.ExpectRefusedBy("SNP_CHAIN");
 }
 
-// Mistake 29: products mixed along the chain.
+// Products mixed along the chain.
 TEST(Chain, RefusesAnIntermediateOfAnotherProduct) {
   TestWorld world;
   world.ask.common_name = world.leaf.issuer_name = "insecure SEV-Genoa";
@@ -104,7 +104,7 @@ TEST(Chain, CannotVerifyACpuThatItDoesNotKnow) {
   world.ExpectRefusedBy("SNP_PRODUCT", Verdict::kNone);
 }
 
-// Mistake 30: VLEK for VCEK and the reverse.
+// VLEK for VCEK and the reverse.
 TEST(Chain, AcceptsAVlekThatPolicyAllows) {
   TestWorld world;
   world.UseVlek();
@@ -151,7 +151,7 @@ TEST(Chain, RefusesAVlekOfAProviderThatPolicyDoesNotList) {
   world.ExpectRefusedBy("SNP_CSP");
 }
 
-// Mistake 31: a VCEK without its HWID, and chip ids that are zero.
+// A VCEK without its HWID, and chip ids that are zero.
 TEST(Chain, RefusesAVcekWithoutHwid) {
   TestWorld world;
   world.leaf_spec.hwid.clear();
@@ -197,7 +197,7 @@ TEST(Chain, RefusesBytesBehindTurinsShortChipId) {
   world.ExpectRefusedBy("SNP_CHIP_ID");
 }
 
-// Mistake 32: HWID raw or wrapped, whatever its first byte.
+// HWID raw or wrapped, whatever its first byte.
 TEST(Chain, TakesHwidRawAndWrappedWhateverItsFirstByte) {
   for (v1::SnpProduct product : {v1::MILAN, v1::TURIN}) {
     for (char first : {'\x02', '\x04', '\x30', '\x00'}) {
@@ -232,7 +232,7 @@ TEST(Chain, RefusesALeafWithoutATcbComponent) {
   world.ExpectRefusedBy("SNP_CERTIFICATE");
 }
 
-// Mistake 33: the list revokes ASK, ASVK, VCEK and VLEK alike.
+// The list revokes ASK, ASVK, VCEK and VLEK alike.
 TEST(Chain, RefusesEachRevokedCertificateOfBothChains) {
   for (bool vlek : {false, true}) {
     for (uint64_t serial : {2, 3}) {
@@ -259,7 +259,7 @@ TEST(Chain, HonoursAStaleListsRevocations) {
   world.ExpectRefusedBy("SNP_REVOKED");
 }
 
-// Mistake 34: roles. An end entity is no CA, and a CA no end entity.
+// Roles. An end entity is no CA, and a CA no end entity.
 TEST(Chain, RefusesAnIntermediateThatIsNoCa) {
   TestWorld world;
   world.ask.is_ca = false;
@@ -290,7 +290,7 @@ TEST(Chain, RefusesASignatureOverSha256) {
   world.ExpectRefusedBy("SNP_CHAIN");
 }
 
-// Mistake 36: what the peer sends is no trust anchor.
+// What the peer sends is no trust anchor.
 TEST(Chain, RefusesAChainWhoseEveryCertificateThePeerMade) {
   TestWorld honest, peer;
   peer.pin_root = false;
@@ -301,7 +301,7 @@ TEST(Chain, RefusesAChainWhoseEveryCertificateThePeerMade) {
   peer.ExpectRefusedBy("SNP_ROOT_INSECURE");
 }
 
-// Mistake 38: an absent list is "could not verify", never a pass.
+// An absent list is "could not verify", never a pass.
 TEST(Chain, CannotVerifyWithoutARevocationList) {
   TestWorld world;
   world.with_crl = false;
@@ -310,7 +310,7 @@ TEST(Chain, CannotVerifyWithoutARevocationList) {
   world.ExpectAccepted();
 }
 
-// Mistake 39: stale lists, and lists from the future.
+// Stale lists, and lists from the future.
 TEST(Chain, CannotVerifyWithAStaleRevocationList) {
   TestWorld world;
   world.crl.next_update = world.now - absl::Seconds(1);
@@ -341,7 +341,7 @@ TEST(Chain, IgnoresTheListOfAnotherRoot) {
   world.ExpectRefusedBy("SNP_CRL", Verdict::kNone);
 }
 
-// Mistake 41: the caller's time decides, to the second, for every certificate.
+// The caller's time decides, to the second, for every certificate.
 TEST(Chain, RefusesEachCertificateOutsideItsValidity) {
   for (auto member : {&TestWorld::leaf, &TestWorld::ask, &TestWorld::ark}) {
     TestWorld expired;

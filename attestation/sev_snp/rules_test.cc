@@ -11,7 +11,7 @@
 namespace caravan::attestation {
 namespace {
 
-// Mistakes 1 and 2: every bit of report data counts.
+// Every bit of report data counts.
 TEST(Freshness, RefusesAnyFlippedBitOfReportData) {
   for (size_t at : {size_t{0}, size_t{31}, size_t{32}, size_t{63}}) {
     TestWorld world;
@@ -54,7 +54,6 @@ TEST_P(SnpRule, RefusesByDefaultAndAllowsOnlyInSoManyWords) {
   world.ExpectAccepted();
 }
 
-// Mistakes 7 to 9 and what stands beside them.
 INSTANTIATE_TEST_SUITE_P(
     GuestPolicy, SnpRule,
     testing::Values(
@@ -150,7 +149,6 @@ void AnyTcb(TestWorld* w) {
   w->snp().set_any_tcb(true);
 }
 
-// Mistakes 13 to 16.
 INSTANTIATE_TEST_SUITE_P(
     Tcb, SnpRule,
     testing::Values(
@@ -218,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
              }}),
     [](const auto& info) { return info.param.name; });
 
-// Mistake 17: Turin's bytes read in Milan's layout would swap components.
+// Turin's bytes read in Milan's layout would swap components.
 TEST(TurinTcb, IsComparedInItsOwnLayout) {
   for (auto component : {&sev_snp::Tcb::fmc, &sev_snp::Tcb::boot_loader, &sev_snp::Tcb::tee,
                          &sev_snp::Tcb::snp, &sev_snp::Tcb::microcode}) {
@@ -260,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                          [](TestWorld* w) { w->report.platform_info &= ~uint64_t{1}; }}),
     [](const auto& info) { return info.param.name; });
 
-// Mistakes 42, 47 and 48: the bytes after the signature, and r and s.
+// The bytes after the signature, and r and s.
 INSTANTIATE_TEST_SUITE_P(
     Parsing, SnpRule,
     testing::Values(
@@ -314,7 +312,7 @@ INSTANTIATE_TEST_SUITE_P(
              "SNP_SIGNATURE", nullptr}),
     [](const auto& info) { return info.param.name; });
 
-// Mistake 43: unknown bits warn and are part of what is signed; they refuse nothing.
+// Unknown bits warn and are part of what is signed; they refuse nothing.
 TEST(UnknownBits, WarnAndDoNotRefuse) {
   const struct {
     size_t at;

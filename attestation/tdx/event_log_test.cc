@@ -34,7 +34,7 @@ Rtmrs Of(const std::string& log) {
   return replay.ok() ? replay->rtmrs : Rtmrs{};
 }
 
-// Mistake 50: order counts, and each event counts.
+// Order counts, and each event counts.
 TEST(EventLog, DependsOnEveryEventAndTheirOrder) {
   const std::string a = Event(1, 8, 1), b = Event(1, 8, 2), other = Event(2, 8, 1);
   const Rtmrs rtmrs = Of(Header() + a + b);

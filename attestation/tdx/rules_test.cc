@@ -34,7 +34,6 @@ TEST_P(TdxRule, RefusesUntilThePolicyAllows) {
 
 const std::string kOnes(96, '1');
 
-// Mistakes 7, 10 and 11, and what stands beside them.
 INSTANTIATE_TEST_SUITE_P(
     Rules, TdxRule,
     testing::Values(
@@ -93,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"NoRules", [](TestWorld* w) { w->policy.clear_tdx(); }, "POLICY", nullptr}),
     [](const auto& info) { return info.param.name; });
 
-// Mistake 43: unknown bits are part of what is signed; they warn and refuse nothing.
-TEST(TdxUnknownBits, WarnAndDoNotRefuse) {
+// Unknown bits are part of what is signed: those that may lower security refuse, the others warn.
+TEST(TdxUnknownBits, RefuseWhereTheyMayLowerSecurityAndWarnElsewhere) {
   TestWorld attributes;
   attributes.body[124] = 1;
   const Appraisal first = attributes.Appraise();
