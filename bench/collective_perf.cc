@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/algorithms.h"
 #include "bench/cluster/cluster.h"
 #include "bench/collective_rank.h"
 #include "bench/harness/runner.h"
@@ -33,6 +35,27 @@ absl::StatusOr<std::string> BesideThisProgram(const std::string& relative) {
   return path;
 }
 
+std::string NameOf(Algorithm algorithm) {
+  return std::string(collective::Name(collective::Algorithm(algorithm)));
+}
+
+void PrintChoice(const Settings& settings, const CollectiveOptions& options, Rank& rank,
+                 uint64_t count, const std::vector<std::vector<double>>& times) {
+  std::vector<std::string> names;
+  for (const Algorithm algorithm : options.algorithms) names.push_back(NameOf(algorithm));
+  absl::StatusOr<Choice> choice =
+      JudgeChoice(names, times, settings.rounds, NameOf(ChosenBy(rank, count)));
+  if (!choice.ok()) {
+    std::printf("# %s\n", std::string(choice.status().message()).c_str());
+    return;
+  }
+  choice->op = settings.extra.at("--op");
+  choice->ranks = settings.ranks;
+  choice->bytes = rank.Bytes(count);
+  std::fputs(FormatChoice(*choice).c_str(), stdout);
+  std::fflush(stdout);
+}
+
 absl::Status Main(int argc, char** argv) {
   absl::StatusOr<Settings> settings = ParseSettings(argc, argv,
                                                     {{"--engine", "secure"},
@@ -40,7 +63,7 @@ absl::Status Main(int argc, char** argv) {
                                                      {"--algorithm", "auto"},
                                                      {"--suite", ""},
                                                      {"--chunk-log2", "17"},
-                                                     {"--lanes", "1"}});
+                                                     {"--lanes", "0"}});
   if (!settings.ok()) return settings.status();
   const std::string engine = settings->extra.at("--engine");
   std::vector<std::string> daemons;
@@ -62,6 +85,15 @@ absl::Status Main(int argc, char** argv) {
   }
   Benchmark benchmark;
   benchmark.variants = static_cast<int>(clusters.size());
+  if (options->algorithms.size() > 1) {
+    if (clusters.size() > 1) {
+      return absl::InvalidArgumentError("flag --algorithm: each goes with one engine, not both");
+    }
+    benchmark.variants = static_cast<int>(options->algorithms.size());
+    benchmark.on_size = [&](Rank& rank, uint64_t count, const auto& times) {
+      PrintChoice(*settings, *options, rank, count, times);
+    };
+  }
   benchmark.plain_variant = engine == "both" ? 1 : -1;
   benchmark.make_rank = [&](int rank) {
     std::vector<NodePlace> places;

@@ -11,6 +11,7 @@
 #include "cli/config_check.h"
 #include "cli/insecure_root.h"
 #include "cli/plan/plan.h"
+#include "cli/plan_rates.h"
 #include "cli/policy.h"
 #include "cli/sessions.h"
 #include "cli/status.h"
@@ -46,6 +47,8 @@ struct Values {
   std::string file;
   VerifyOptions verify;
   PlanExplainOptions plan;
+  bool measured = false;
+  std::string communicator;
 };
 
 class CommandLine {
@@ -125,6 +128,13 @@ class CommandLine {
     AddPlanOptions(
         *Add(*plan, "explain", "an operation's algorithm, why, and what it costs a rank", [this] {
           values_.plan.output = values_.output;
+          if (values_.measured || !values_.communicator.empty()) {
+            const absl::Status asked =
+                AskDaemonForPlan(context_, values_.communicator, &values_.plan);
+            if (!asked.ok()) {
+              return Fail(context_, kPlanExplainSchema, FailureOf(asked, "plan explain"));
+            }
+          }
           return RunPlanExplain(values_.plan, context_.out, context_.err);
         }));
 
@@ -169,6 +179,13 @@ class CommandLine {
                     "auto, direct, ring, ring-forward, chain-forward, doubling-forward, one-shot, "
                     "binomial-forward, bruck-forward")
         ->capture_default_str();
+    explain
+        .add_option("--rate", o.rates, "name=value, as the output lists them; may be given again")
+        ->allow_extra_args(false);
+    explain.add_flag("--measured", values_.measured, "by the rates that the daemon measured");
+    explain.add_option(
+        "--communicator", values_.communicator,
+        "of the daemon: by the table of its ranks, and for as many; implies --measured");
     explain.add_option("--chunk-log2", o.chunk_log2, "chunks of 2^14 to 2^18 bytes")
         ->capture_default_str();
   }

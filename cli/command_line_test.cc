@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/fake_admin.h"
+#include "collective/selector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simdjson.h"
@@ -296,8 +297,29 @@ TEST_F(CommandLineTest, ExplainsPlans) {
   EXPECT_EQ(At("/operation"), "\"allgather\"");
   EXPECT_EQ(At("/ranks"), "4");
   EXPECT_EQ(At("/count"), "262144");
+  EXPECT_EQ(Run({"plan", "explain", "--rate", "latency_ns=1e7", "--rate",
+                 "link_bytes_per_second=1e10", "--bytes", "65536", "--ranks", "4", "-o", "json"}),
+            kOk);
+  EXPECT_EQ(At("/chosen/algorithm"), "\"one-shot\"");
   EXPECT_EQ(Run({"plan", "explain", "dance"}), kUsage);
   EXPECT_EQ(Run({"plan"}), kUsage);
+}
+
+TEST_F(CommandLineTest, ExplainsPlansByWhatADaemonMeasuredAndAgreed) {
+  (*admin_->status.mutable_rates())["key_ns"] = 77;
+  v1::CommunicatorInfo* info = admin_->status.add_communicators();
+  info->set_name("train");
+  info->set_size(6);
+  info->set_selector_table(collective::Canonical(
+      {{collective::Operation::kAllReduce, UINT64_MAX, 6, collective::Algorithm::kRing}}));
+  EXPECT_EQ(Run({"plan", "explain", "--measured", "-o", "json"}), kOk);
+  EXPECT_EQ(At("/rates/key_ns"), "77");
+  EXPECT_EQ(At("/ranks"), "2");
+  EXPECT_EQ(Run({"plan", "explain", "--communicator", "train", "-o", "json"}), kOk);
+  EXPECT_EQ(At("/ranks"), "6");
+  EXPECT_EQ(At("/chosen/algorithm"), "\"ring\"");
+  EXPECT_NE(Run({"plan", "explain", "--communicator", "other"}), kOk);
+  EXPECT_THAT(err(), HasSubstr("has no communicator \"other\""));
 }
 
 TEST_F(CommandLineTest, MakesARootAndReadsPolicies) {

@@ -125,7 +125,7 @@ struct CommunicatorOptions {
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   std::string suite;                            // "", "AES_256_GCM", "CHACHA20_POLY1305"
   int chunk_log2 = 17;                          // 14 to 18
-  int lanes = 1;                                // TCP connections per peer, 1 to 16
+  int lanes = 0;  // TCP connections per peer, 1 to 16; 0: as the root's daemon chooses
 };
 
 // Thread-safe. Destruction ends it: outstanding operations of other ranks fail.

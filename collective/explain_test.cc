@@ -12,7 +12,7 @@ using testing::HasSubstr;
 TEST(ExplainChoice, ShowsTheChoiceItsReasonAndTheAlternatives) {
   OperationSpec spec;
   spec.count = 1 << 20;
-  const auto choice = Compare(spec, 0, 4, DefaultSelectorTable());
+  const auto choice = Compare(spec, 0, 4, DefaultSelectorTable(), Rates{});
   ASSERT_TRUE(choice.ok()) << choice.status();
   ASSERT_EQ(choice->plans.size(), 4u);
   EXPECT_EQ(choice->plans[0]->spec.algorithm, Algorithm::kDirect);
@@ -29,10 +29,10 @@ TEST(ExplainChoice, ShowsTheChoiceItsReasonAndTheAlternatives) {
 TEST(ExplainChoice, RefusesWhatNoPlanCanDo) {
   OperationSpec spec;
   spec.algorithm = Algorithm::kChainForward;
-  EXPECT_EQ(Compare(spec, 0, 4, DefaultSelectorTable()).status().code(),
+  EXPECT_EQ(Compare(spec, 0, 4, DefaultSelectorTable(), Rates{}).status().code(),
             absl::StatusCode::kUnimplemented);
   spec.algorithm = Algorithm::kAuto;
-  EXPECT_EQ(Compare(spec, 4, 4, DefaultSelectorTable()).status().code(),
+  EXPECT_EQ(Compare(spec, 4, 4, DefaultSelectorTable(), Rates{}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

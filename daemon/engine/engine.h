@@ -73,7 +73,9 @@ struct GroupStatus {
   crypto::EpochId epoch{};
   uint16_t rank = 0;
   uint16_t size = 0;
-  std::string suite;              // "AES_256_GCM/ipsec-mb"
+  std::string suite;   // "AES_256_GCM/ipsec-mb"
+  uint32_t lanes = 0;  // a peer
+  collective::SelectorTable selector;
   uint64_t operations = 0;        // completed
   collective::Counters expected;  // by the plans
   collective::Counters counted;   // in the AEAD and socket calls

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "collective/crossover.h"
+
 namespace caravan::engine {
 namespace {
 

@@ -390,6 +390,8 @@ GroupStatus Group::Status() const {
   status.rank = state_.config.rank;
   status.size = state_.config.size;
   status.suite = options_.ciphers->Describe(state_.config.suite);
+  status.lanes = state_.lanes_per_peer;
+  status.selector = state_.config.selector;
   status.operations = state_.operations;
   status.expected = state_.expected;
   status.counted = state_.counted;

@@ -122,12 +122,12 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
     if (auto s = CopyCounts(entry, rules, spec); !s.ok()) return s;
   }
   if (auto s = spec.Validate(rules.rank, rules.size); !s.ok()) return RingError(entry, s.message());
-  auto selection = collective::Select(spec, rules.size, *rules.selector);
-  if (!selection.ok()) {
-    return absl::Status(selection.status().code(),
-                        RingError(entry, selection.status().message()).message());
+  auto algorithm = collective::Resolve(spec, rules.size, *rules.selector);
+  if (!algorithm.ok()) {
+    return absl::Status(algorithm.status().code(),
+                        RingError(entry, algorithm.status().message()).message());
   }
-  spec.algorithm = selection->algorithm;
+  spec.algorithm = *algorithm;
 
   const uint64_t in_bytes = spec.InputBytes(rules.rank, rules.size);
   const uint64_t out_bytes = spec.OutputBytes(rules.rank, rules.size);

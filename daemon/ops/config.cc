@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/ops/file.h"
+#include "daemon/ops/selector_config.h"
 
 namespace caravan::ops {
 namespace {
@@ -208,6 +209,19 @@ void CheckStore(const v1::Config& config, Checker* check) {
   }
 }
 
+void CheckSelector(const v1::Config& config, Checker* check) {
+  const v1::SelectorConfig& selector = config.selector();
+  if (auto choices = ConfiguredChoices(selector); !choices.ok()) {
+    check->Fail(selector, "choices", choices.status().message(), {Field(config, "selector")});
+  }
+  constexpr uint64_t kMostMbit = 100'000'000;
+  if (selector.link_mbit_per_second() > kMostMbit) {
+    check->Fail(selector, "link_mbit_per_second",
+                absl::StrCat(selector.link_mbit_per_second(), " is above ", kMostMbit),
+                {Field(config, "selector")});
+  }
+}
+
 void Check(const v1::Config& config, Checker* check) {
   CheckNodeName(config, check);
   CheckAddress(config, "control_address", config.control_address(), "advertised_control_address",
@@ -223,6 +237,7 @@ void Check(const v1::Config& config, Checker* check) {
   CheckAttester(config, check);
   if (config.policy_file().empty()) check->Fail(config, "policy_file", "is required");
   CheckStore(config, check);
+  CheckSelector(config, check);
   CheckLimits(config, check);
 }
 
@@ -245,6 +260,8 @@ void ApplyDefaults(const std::string& file, v1::Config* config) {
     if (etcd->lease_seconds() == 0) etcd->set_lease_seconds(10);
     etcd->set_ca_file(Resolve(file, etcd->ca_file()));
   }
+  v1::SelectorConfig* selector = config->mutable_selector();
+  if (selector->link_mbit_per_second() == 0) selector->set_link_mbit_per_second(25'000);
   v1::LimitsConfig* limits = config->mutable_limits();
   if (limits->handshake_timeout_ms() == 0) limits->set_handshake_timeout_ms(10'000);
   if (limits->reattest_seconds() == 0) limits->set_reattest_seconds(900);

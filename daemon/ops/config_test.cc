@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/ops/selector_config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -40,6 +41,23 @@ TEST(Config, AppliesDefaults) {
   EXPECT_EQ(config->limits().max_applications(), 64);
   EXPECT_EQ(config->limits().max_communicators(), 256);
   EXPECT_EQ(config->limits().send_buffer_bytes(), 0);
+  EXPECT_EQ(config->selector().link_mbit_per_second(), 25'000);
+}
+
+TEST(Config, TurnsPrescribedAlgorithmsIntoRows) {
+  absl::StatusOr<v1::Config> config = LoadConfig(
+      absl::StrCat(kGood,
+                   "selector {\n  choices { operation: \"allreduce\" algorithm: \"ring\" }\n"
+                   "  choices { operation: \"broadcast\" algorithm: \"direct\" "
+                   "max_bytes: 100 max_ranks: 4 }\n}\n"),
+      "daemon.textproto");
+  ASSERT_TRUE(config.ok()) << config.status();
+  using collective::Algorithm;
+  using collective::Operation;
+  EXPECT_EQ(*ConfiguredChoices(config->selector()),
+            (collective::SelectorTable{{Operation::kAllReduce, UINT64_MAX,
+                                        collective::kMaxSelectorRanks, Algorithm::kRing},
+                                       {Operation::kBroadcast, 100, 4, Algorithm::kDirect}}));
 }
 
 TEST(Config, ResolvesPathsFromItsOwnFolder) {
@@ -96,6 +114,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"LimitTooSmall",
                   absl::StrCat(kGood, "limits {\n  max_half_open: 1\n  max_applications: 9999\n}"),
                   ":8:3: ", "limits.max_applications: 9999 is not between 1 and 4096"},
+        BadConfig{"UnknownAlgorithm",
+                  absl::StrCat(kGood,
+                               "selector { choices { operation: \"allreduce\" "
+                               "algorithm: \"tree\" } }"),
+                  ":6:12: ", "selector.choices: unknown algorithm"},
+        BadConfig{"UnfitAlgorithm",
+                  absl::StrCat(kGood,
+                               "selector { choices { operation: \"allreduce\" "
+                               "algorithm: \"chain-forward\" } }"),
+                  ":6:12: ", "selector.choices: chain-forward cannot carry allreduce"},
+        BadConfig{"LinkTooFast",
+                  absl::StrCat(kGood, "selector { link_mbit_per_second: 100000001 }"),
+                  ":6:12: ", "selector.link_mbit_per_second: 100000001 is above"},
         BadConfig{"StoreOfNoKind", absl::StrCat(kGood, "store {}"),
                   ":6:1: ", "store.etcd: is required"},
         BadConfig{"StoreWithoutEndpoint", absl::StrCat(kGood, "store { etcd {} }"),

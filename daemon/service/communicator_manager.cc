@@ -51,9 +51,17 @@ absl::StatusOr<std::shared_ptr<engine::SharedMemory>> MakeRing(uint32_t rank, ui
 
 CommunicatorManager::CommunicatorManager(Options options)
     : options_(std::move(options)),
-      selector_table_(collective::Canonical(collective::DefaultSelectorTable())),
       finder_(options_.store),
-      rendezvous_(options_.max_communicators),
+      rendezvous_(options_.max_communicators,
+                  [this](v1::Roster* roster) {
+                    ChooseForAll(
+                        options_.facts,
+                        [this](const crypto::SessionId& id) {
+                          const auto session = options_.tools.sessions->Find(id);
+                          return session == nullptr ? absl::ZeroDuration() : session->round_trip();
+                        },
+                        roster);
+                  }),
       workers_(kWorkers),
       arbiter_({.epochs = &epochs_,
                 .engine = options_.engine,
@@ -139,7 +147,6 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   for (uint32_t suite : OfferedSuites()) request.add_suites(suite);
   request.set_chunk_log2(options.chunk_log2);
   request.set_lanes(options.lanes);
-  request.set_selector_table(selector_table_);
   request.set_suite(options.suite);
   request.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(options.timeout)));
   request.set_node(options_.node);
@@ -256,7 +263,6 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   own.policy_digest = options_.policy_digest;
   own.chunk_log2 = options.chunk_log2;
   own.lanes = options.lanes;
-  own.selector_table = selector_table_;
   own.suite = options.suite;
   absl::Status status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
   if (!status.ok()) return status;
@@ -302,7 +308,9 @@ absl::Status CommunicatorManager::StartGroup(Communicator& communicator, Members
   if (!ring.ok()) return ring.status();
   engine::GroupConfig group;
   group.deadline = options.deadline;
-  group.selector = collective::DefaultSelectorTable();
+  auto selector = collective::ParseSelectorTable(membership.roster().selector_table());
+  if (!selector.ok()) return selector.status();
+  group.selector = *std::move(selector);
   group.ring = *ring;
   group.buffers = communicator.application->buffers;
   group.on_fault = [this, epoch = membership.epoch()](engine::Fault fault) {

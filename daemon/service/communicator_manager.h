@@ -25,6 +25,7 @@
 #include "daemon/service/lineage.h"
 #include "daemon/service/peer.h"
 #include "daemon/service/rendezvous.h"
+#include "daemon/service/root_choice.h"
 #include "daemon/service/root_finder.h"
 #include "daemon/service/worker_pool.h"
 
@@ -36,8 +37,8 @@ struct CreateOptions {
   uint32_t rank = 0;
   uint32_t size = 1;
   uint32_t chunk_log2 = 17;
-  uint32_t lanes = 1;
-  std::string suite;  // empty: the root chooses
+  uint32_t lanes = 0;  // 0: as the root chooses
+  std::string suite;   // empty: the root chooses
   // Not 0: the members are these ranks of that communicator of the application, which may have
   // failed; it gives name and root_address.
   uint64_t parent = 0;
@@ -59,6 +60,7 @@ class CommunicatorManager : public PeerHandler {
     engine::Engine* engine = nullptr;  // likewise
     store::Store* store = nullptr;     // likewise; null: none
     absl::Duration arbitration_try = absl::Seconds(1);
+    RootFacts facts;  // what this node chooses by, where it is a root
   };
   explicit CommunicatorManager(Options options);
   ~CommunicatorManager() override;
@@ -141,7 +143,6 @@ class CommunicatorManager : public PeerHandler {
                                            absl::Time deadline) const;
 
   const Options options_;
-  const std::string selector_table_;
   const RootFinder finder_;
   Rendezvous rendezvous_;
   EpochTable epochs_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "collective/selector.h"
 #include "crypto/aead.h"
 #include "crypto/nonce_ledger.h"
 
@@ -70,6 +71,9 @@ absl::Status CheckRoster(const v1::Roster& roster) {
     return Bad(absl::StrCat("lanes is ", roster.lanes(), ", not 1 to 16"));
   }
   if (roster.selector_table().size() > kMaxSelectorTable) return Bad("selector_table is too long");
+  if (auto table = collective::ParseSelectorTable(roster.selector_table()); !table.ok()) {
+    return Bad(table.status().message());
+  }
   if (roster.suite() != 1 && roster.suite() != 2) {
     return Bad(absl::StrCat("suite ", roster.suite(), " is unknown"));
   }
@@ -105,8 +109,7 @@ absl::Status CheckRosterFor(const v1::Roster& roster, const OwnPart& own,
     return Bad("policy_digest is not the one of this node's policy");
   }
   if (roster.chunk_log2() != own.chunk_log2) return Bad("chunk_log2 differs from the request");
-  if (roster.lanes() != own.lanes) return Bad("lanes differs from the request");
-  if (roster.selector_table() != own.selector_table) return Bad("selector_table differs");
+  if (own.lanes != 0 && roster.lanes() != own.lanes) return Bad("lanes differs from the request");
   if (!own.suite.empty() && SuiteText(roster.suite()) != own.suite) {
     return Bad(absl::StrCat("suite is ", SuiteText(roster.suite()), ", asked for ", own.suite));
   }

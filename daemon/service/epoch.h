@@ -40,13 +40,12 @@ struct OwnPart {
   std::vector<uint32_t> suites;
   crypto::Sha256Digest policy_digest{};
   uint32_t chunk_log2 = 0;
-  uint32_t lanes = 0;
-  std::string selector_table;
-  std::string suite;  // asked for, or empty
+  uint32_t lanes = 0;  // 0: as the root chooses
+  std::string suite;   // asked for, or empty
 };
 
 // Checks a roster from outside: sizes and bounds, each rank once and in order, no node twice, a
-// suite that every member offers. InvalidArgument names the field.
+// suite that every member offers, a selector table that is one. InvalidArgument names the field.
 absl::Status CheckRoster(const v1::Roster& roster);
 // CheckRoster, and that it says what `own` asked for and that the root is `root_spki`.
 absl::Status CheckRosterFor(const v1::Roster& roster, const OwnPart& own,

@@ -38,6 +38,10 @@ std::string SuiteAsked(const v1::JoinRequest& request) {
   return request.suite().empty() ? "any suite" : request.suite();
 }
 
+std::string LanesAsked(const v1::JoinRequest& request) {
+  return request.lanes() == 0 ? "any number of" : absl::StrCat(request.lanes());
+}
+
 // What both must have in common. Empty when they agree.
 std::string Difference(const v1::JoinRequest& a, const v1::JoinRequest& b) {
   auto differ = [&](auto x, absl::string_view unit, auto y) {
@@ -48,12 +52,8 @@ std::string Difference(const v1::JoinRequest& a, const v1::JoinRequest& b) {
     return differ(absl::StrCat("chunks of 2^", a.chunk_log2()), " bytes",
                   absl::StrCat("2^", b.chunk_log2()));
   }
-  if (a.lanes() != b.lanes()) return differ(a.lanes(), " lanes", b.lanes());
+  if (a.lanes() != b.lanes()) return differ(LanesAsked(a), " lanes", LanesAsked(b));
   if (a.suite() != b.suite()) return differ(SuiteAsked(a), "", SuiteAsked(b));
-  if (a.selector_table() != b.selector_table()) {
-    return absl::StrCat(JoinerName(a), " and ", JoinerName(b),
-                        " choose algorithms by different tables: run the same version on both");
-  }
   if (a.policy_digest() != b.policy_digest()) {
     return absl::StrCat(JoinerName(a), " has policy ", PolicyText(a), "…, ", JoinerName(b), " ",
                         PolicyText(b), "…: all members need the same policy");
@@ -81,8 +81,8 @@ absl::Status CheckJoin(const v1::JoinRequest& request) {
       request.chunk_log2() > crypto::kMaxChunkLog2) {
     return Bad("chunk_log2", absl::StrCat(request.chunk_log2(), " is not 14 to 18"));
   }
-  if (request.lanes() < 1 || request.lanes() > kMaxLanes) {
-    return Bad("lanes", absl::StrCat(request.lanes(), " is not 1 to ", kMaxLanes));
+  if (request.lanes() > kMaxLanes) {
+    return Bad("lanes", absl::StrCat(request.lanes(), " is not 0 to ", kMaxLanes));
   }
   if (!request.suite().empty()) {
     if (auto suite = ParseSuite(request.suite()); !suite.ok()) return suite.status();
@@ -96,9 +96,6 @@ absl::Status CheckJoin(const v1::JoinRequest& request) {
   }
   if (request.suites().empty() || static_cast<size_t>(request.suites_size()) > kMaxSuites) {
     return Bad("suites", "are not 1 to 8");
-  }
-  if (request.selector_table().size() > kMaxSelectorTable) {
-    return Bad("selector_table", "is longer than 16384 bytes");
   }
   if (request.policy_digest().size() != 32) return Bad("policy_digest", "is not 32 bytes");
   if (!IsNodeName(request.node())) return Bad("node", "is not 1 to 64 of [a-z0-9.-]");
@@ -189,7 +186,6 @@ absl::StatusOr<v1::Roster> Gathering::MakeRoster(uint64_t generation) const {
   roster.set_policy_digest(root.policy_digest());
   roster.set_chunk_log2(root.chunk_log2());
   roster.set_lanes(root.lanes());
-  roster.set_selector_table(root.selector_table());
   for (const auto& [rank, entry] : members_) {
     const v1::JoinRequest& request = entry.joiner.request;
     v1::Member* member = roster.add_members();

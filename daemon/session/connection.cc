@@ -317,6 +317,7 @@ absl::Status Connection::Establish() {
   facts.peer_spki = crypto::Sha256(crypto::AsBytes(tls_->peer_spki()));
   facts.peer_address = options_.peer_address;
   facts.established = options_.clock();
+  facts.round_trip = RoundTripOf(socket_.get());
   facts.peer_offer = *handshake_->peer_offer();
   facts.secret = *std::move(secret);
   replace_due_ = facts.established + options_.replace_every;

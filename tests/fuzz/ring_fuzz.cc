@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "collective/crossover.h"
 #include "collective/types.h"
 #include "crypto/record.h"
 #include "daemon/engine/engine.h"
