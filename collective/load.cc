@@ -160,12 +160,12 @@ Effort FirstRecord(Operation op, Algorithm algorithm, const Sizes& s, const Cost
       // Passed on at each hop but the last, where it is opened.
       return Sum(
           {pass * (path.rounds - 1.0), Opens(bytes, 1), Copies(bytes), Keys(1), Messages(1)});
-    case Operation::kReduce:
-      if (algorithm == Algorithm::kRing) {
-        return Sum({pass, Seals(bytes, 1), Opens(bytes, 1), Reduces(bytes), Keys(2)}) *
-               (path.rounds - 1.0);
-      }
-      return Sum({Seals(bytes, 1), Sends(bytes, 1), Keys(1), Messages(1)});
+    case Operation::kReduce: {
+      const Effort seal = Sum({Seals(bytes, 1), Sends(bytes, 1), Keys(1), Messages(1)});
+      if (algorithm != Algorithm::kRing) return seal;
+      const Effort hop = Sum({seal, Opens(bytes, 1), Reduces(bytes), Keys(1), Messages(1)});
+      return Sum({seal, hop * (path.rounds - 1.0)});
+    }
     case Operation::kGather:
     case Operation::kSend:
     case Operation::kRecv:
