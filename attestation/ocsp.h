@@ -23,8 +23,8 @@ inline constexpr size_t kMaxOcspNonce = 32;      // bytes (RFC 8954)
 
 // From the most to the least that is known.
 enum class OcspOutcome {
-  kRevoked,           // signed; a stale answer counts too, as a revocation is for ever
-  kHold,              // revoked with reason certificateHold, which may be lifted
+  kRevoked,  // signed; a stale answer counts too, as a revocation is for ever
+  kHold,     // revoked with reason certificateHold, which may be lifted
   kGood,
   kUnknown,           // the responder does not know the certificate
   kStale,             // outside its time, of the future, or without the nonce that was asked
@@ -62,7 +62,7 @@ OcspFinding ReadOcspResponse(std::string_view der, const OcspQuery& query);
 OcspFinding FindOcspStatus(absl::Span<const std::string> responses, const OcspQuery& query);
 
 struct OcspRule {
-  std::string id;  // of the checks: "NVIDIA_GPU" gives NVIDIA_GPU_OCSP, _REVOKED, _HOLD
+  std::string id;              // of the checks: "NVIDIA_GPU" gives NVIDIA_GPU_OCSP, _REVOKED, _HOLD
   bool tolerate_hold = false;  // a hold warns; it fails otherwise
   bool waived = false;         // the policy does without answers; a revocation at hand still counts
   std::string hint;            // where to get one

@@ -27,15 +27,15 @@ inline constexpr size_t kMaxAlternatives = 32;
 struct GoldenEntry {
   uint8_t index = 0;  // SPDM's block of the same measurement is index + 1
   bool active = false;
-  std::string name;  // "HashedMeasurement_1_FSP"
+  std::string name;                                // "HashedMeasurement_1_FSP"
   std::vector<crypto::Sha384Digest> alternatives;  // at least one
 };
 
 struct Rim {
   std::string tag_id;
   RimKind kind = RimKind::kDriver;
-  std::string product;  // "GH100", "LS10"
-  std::string version;  // "545.00", "96.00.5E.00.01"
+  std::string product;              // "GH100", "LS10"
+  std::string version;              // "545.00", "96.00.5E.00.01"
   std::vector<GoldenEntry> golden;  // by index, each index once, at least one active
 };
 
