@@ -227,7 +227,7 @@ void TestWorld::Pin(const std::string& der) {
   policy.add_insecure_root_spki_sha256(ToHex(certificate->SpkiSha256()));
 }
 
-Appraisal TestWorld::Appraise() {
+std::pair<EvidenceSet, Endorsements> TestWorld::Assemble() {
   if (pck.extensions.empty()) {
     pck.extensions = {{kOidSgxExtensions, insecure_software::PckExtension(pck_spec)}};
   } else {
@@ -250,8 +250,12 @@ Appraisal TestWorld::Appraise() {
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   edit_quote(&*bytes);
   const EvidenceKind kind = tdx() ? EvidenceKind::kTdx : EvidenceKind::kSgx;
-  return Verify(EvidenceSet{{{kind, *bytes, {}}}}, MakeEndorsements(*MakeCertificate(signer)),
-                policy, expected, now);
+  return {EvidenceSet{{{kind, *bytes, {}}}}, MakeEndorsements(*MakeCertificate(signer))};
+}
+
+Appraisal TestWorld::Appraise() {
+  const auto [evidence, endorsements] = Assemble();
+  return Verify(evidence, endorsements, policy, expected, now);
 }
 
 std::string TestWorld::OutcomeOf(const Appraisal& appraisal, std::string_view id) const {
