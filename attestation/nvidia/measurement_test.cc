@@ -100,7 +100,10 @@ class ManifestWorld {
             .version = version,
             .golden = {}};
     for (uint8_t i = from; i < end; ++i) {
-      GoldenEntry entry{.index = i, .active = true, .name = absl::StrCat("Measurement_", i)};
+      GoldenEntry entry;
+      entry.index = i;
+      entry.active = true;
+      entry.name = absl::StrCat("Measurement_", i);
       entry.alternatives.emplace_back();
       // Golden index i is block i + 1.
       entry.alternatives[0].fill(static_cast<uint8_t>(i + 1));
@@ -210,8 +213,7 @@ TEST(NvidiaManifests, AreRefusedUnderARootThatPolicyDoesNotPin) {
   w.world.ExpectRefusedBy("NVIDIA_DRIVER_RIM_ROOT_INSECURE");
 }
 
-TEST(NvidiaManifests, AreNeededForASwitch) {
-  ManifestWorld w;
+TEST(NvidiaManifests, AreHeldAgainstASwitchToo) {
   TestWorld world("LS_10");
   world.nvidia().set_any_measurement(false);
   Rim rim{
