@@ -147,6 +147,15 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   for (const std::string& file : files) {
     if (absl::Status read = ReadEvidence(file, *kind, &inputs.evidence); !read.ok()) return read;
   }
+  // A nonce says nothing about a CPU's report data, which would go unchecked.
+  const auto& items = inputs.evidence.items;
+  const bool devices = std::all_of(items.begin(), items.end(), [](const auto& item) {
+    return item.kind == EvidenceKind::kNvidia;
+  });
+  if (inputs.expected.devices().nonce().has_value() && !devices) {
+    return absl::InvalidArgumentError(
+        "--report-data has 64 hexadecimal digits, a device's nonce, but the evidence is a CPU's");
+  }
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;
   }
