@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"Rank", [](Joiner* j) { j->request.set_rank(0); },
                       "rank 0 is claimed by both node-a and node-b"},
         Contradiction{"Node", [](Joiner* j) { j->spki.fill(1); },
-                      "ranks 0 and 1 are both of node node-b"},
+                      "rank 0 and rank 1 are both of node node-b"},
         Contradiction{"Chunk", [](Joiner* j) { j->request.set_chunk_log2(14); },
                       "rank 1 (node-b) asked for chunks of 2^14 bytes, rank 0 (node-a) for 2^17"},
         Contradiction{"Lanes", [](Joiner* j) { j->request.set_lanes(2); },
