@@ -61,7 +61,8 @@ absl::Status Main(int argc, char** argv) {
   for (const std::string& relative : daemons) {
     const absl::StatusOr<std::string> daemon = BesideThisProgram(relative);
     if (!daemon.ok()) return daemon.status();
-    absl::StatusOr<std::unique_ptr<Cluster>> cluster = Cluster::Start(*daemon, settings->ranks / per_node);
+    absl::StatusOr<std::unique_ptr<Cluster>> cluster =
+        Cluster::Start(*daemon, settings->ranks / per_node);
     if (!cluster.ok()) return cluster.status();
     clusters.push_back(*std::move(cluster));
   }

@@ -65,9 +65,9 @@ struct GroupConfig {
   int chunk_log2 = 17;
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   collective::SelectorTable selector;
-  crypto::SecretBytes sender_parent;   // ours
-  std::vector<Peer> peers;       // every other member
-  std::vector<LocalRank> local;  // this node's ranks in their order, as many on every node
+  crypto::SecretBytes sender_parent;  // ours
+  std::vector<Peer> peers;            // every other member
+  std::vector<LocalRank> local;       // this node's ranks in their order, as many on every node
   // Called once, on the engine's thread, at the first local fault. Must not block, nor call
   // Remove(); Fail() is fine.
   std::function<void(Fault)> on_fault;

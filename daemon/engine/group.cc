@@ -199,10 +199,10 @@ void Group::RaiseSubmission(const absl::Status& bad) {
   absl::string_view name = bad.message().substr(word + 2);
   name.remove_suffix(1);
   const bool mismatch = name == "OPERATION_MISMATCH";
-  state_.Raise(absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0, 0,
-               mismatch ? std::string(what)
-                        : absl::StrCat("the application's submission ring: ", what),
-               name);
+  state_.Raise(
+      absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0, 0,
+      mismatch ? std::string(what) : absl::StrCat("the application's submission ring: ", what),
+      name);
 }
 
 bool Group::ReleaseOperations() {
@@ -349,11 +349,11 @@ int64_t Group::deadline_ns() const {
 void Group::CheckDeadline() {
   if (state_.now_ns < deadline_ns()) return;
   if (state_.window.empty()) {
-    return state_.Raise(absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
-                        absl::StrCat("no progress for ",
-                                     absl::FormatDuration(state_.config.deadline), ": ",
-                                     submissions_.DescribeWaiting()),
-                        "DEADLINE");
+    return state_.Raise(
+        absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
+        absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ",
+                     submissions_.DescribeWaiting()),
+        "DEADLINE");
   }
   const Operation& oldest = *state_.window.Get(state_.window.begin());
   const std::vector<collective::Step>& steps = oldest.plan().steps;

@@ -57,8 +57,8 @@ absl::StatusOr<std::optional<Submission>> Submissions::Next(int64_t now_ns, bool
   for (size_t k = 1; k < sources_.size(); ++k) {
     Submission one = *std::move(sources_[k].waiting);
     sources_[k].waiting.reset();
-    absl::Status alike = collective::CheckAlike(all.spec(), first.rules.rank, one.spec(),
-                                                sources_[k].rules.rank);
+    absl::Status alike =
+        collective::CheckAlike(all.spec(), first.rules.rank, one.spec(), sources_[k].rules.rank);
     if (!alike.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(alike.message(), " as operation ", all.id, " [OPERATION_MISMATCH]"));

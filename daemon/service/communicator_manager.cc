@@ -133,9 +133,9 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   if (!contribution.ok()) return contribution.status();
   const uint32_t per_node = options.ranks_per_node;
   if (per_node < 1 || per_node > kMaxRanksPerNode || options.size % per_node != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ranks_per_node: ", per_node, " is not 1 to ", kMaxRanksPerNode,
-                     ", or does not divide the size ", options.size));
+    return absl::InvalidArgumentError(absl::StrCat("ranks_per_node: ", per_node, " is not 1 to ",
+                                                   kMaxRanksPerNode,
+                                                   ", or does not divide the size ", options.size));
   }
   v1::JoinRequest request;
   request.set_communicator(options.name);
@@ -186,10 +186,10 @@ absl::StatusOr<std::string> CommunicatorManager::CreateTogether(
     const CreateOptions& options, absl::Time deadline) {
   LocalParties::Guest guest;
   guest.party = absl::StrCat(request.rank(), " of ", options.name);
-  guest.terms = absl::StrCat(options.size, " ranks, ", options.ranks_per_node, " a node, chunks of 2^",
-                             options.chunk_log2, " bytes, ", options.lanes, " lanes, suite \"",
-                             options.suite, "\", deadline ", absl::FormatDuration(options.deadline),
-                             ", root \"", options.root_address, "\"");
+  guest.terms = absl::StrCat(
+      options.size, " ranks, ", options.ranks_per_node, " a node, chunks of 2^", options.chunk_log2,
+      " bytes, ", options.lanes, " lanes, suite \"", options.suite, "\", deadline ",
+      absl::FormatDuration(options.deadline), ", root \"", options.root_address, "\"");
   guest.first_rank = request.rank() * options.ranks_per_node;
   guest.ranks = options.ranks_per_node;
   guest.rank = options.rank;

@@ -106,7 +106,7 @@ class CommunicatorManager : public PeerHandler {
     uint64_t handle = 0;
     std::shared_ptr<Application> application;
     uint32_t rank = 0;
-    std::string who;            // "rank 1 (node-b)"
+    std::string who;  // "rank 1 (node-b)"
     std::optional<Lineage> lineage;
     // Guarded by the manager's mutex.
     std::shared_ptr<Membership> membership;
@@ -141,8 +141,7 @@ class CommunicatorManager : public PeerHandler {
                                         const CreateOptions& options, absl::Time deadline);
   absl::Status Establish(Communicator& lead, const Seats& seats, const CreateOptions& options,
                          Joined joined, absl::Time deadline);
-  absl::Status StartGroup(const Seats& seats, Membership& membership,
-                          const CreateOptions& options);
+  absl::Status StartGroup(const Seats& seats, Membership& membership, const CreateOptions& options);
   void Forget(uint64_t handle);
   // Ends it on all ranks with `reason`, then here for good.
   void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);

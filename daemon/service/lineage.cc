@@ -38,8 +38,8 @@ absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, const crypto::Epo
         absl::StrCat("members: ", members.size(), " of a communicator of ", size));
   }
   std::vector<bool> seen(size, false);
-  std::vector<uint32_t> nodes;       // in the order of the new ranks
-  std::vector<uint32_t> ranks_of;    // of each of them
+  std::vector<uint32_t> nodes;     // in the order of the new ranks
+  std::vector<uint32_t> ranks_of;  // of each of them
   for (const uint32_t member : members) {
     if (member >= size || seen[member]) {
       return absl::InvalidArgumentError(

@@ -48,10 +48,10 @@ absl::StatusOr<std::string> LocalParties::Join(const Guest& guest, absl::Time de
   const std::shared_ptr<Party> party = entry;  // `entry` may go away while we wait
   const uint32_t place = guest.rank - guest.first_rank;
   if (party->terms != guest.terms || place >= party->seats.size()) {
-    Finish(guest.party, *party,
-           absl::InvalidArgumentError(absl::StrCat(
-               "rank ", guest.rank, " of this node asked for ", guest.terms,
-               ", another one for ", party->terms)));
+    Finish(
+        guest.party, *party,
+        absl::InvalidArgumentError(absl::StrCat("rank ", guest.rank, " of this node asked for ",
+                                                guest.terms, ", another one for ", party->terms)));
   } else if (party->seats[place] != nullptr) {
     Finish(guest.party, *party,
            absl::InvalidArgumentError(
@@ -75,10 +75,10 @@ absl::StatusOr<std::string> LocalParties::Join(const Guest& guest, absl::Time de
       Finish(guest.party, *party, ended);
     } else if (now >= deadline && waits) {
       Finish(guest.party, *party,
-             absl::DeadlineExceededError(absl::StrCat(
-                 "rank ", guest.rank, " waited ",
-                 absl::FormatDuration(absl::Trunc(now - begun, absl::Milliseconds(1))), ": ",
-                 Missing(*party))));
+             absl::DeadlineExceededError(
+                 absl::StrCat("rank ", guest.rank, " waited ",
+                              absl::FormatDuration(absl::Trunc(now - begun, absl::Milliseconds(1))),
+                              ": ", Missing(*party))));
     } else {
       changed_.wait_for(lock, absl::ToChronoMilliseconds(kPoll));
     }

@@ -29,10 +29,10 @@ struct LocalSeat {
 class LocalParties {
  public:
   struct Guest {
-    std::string party;      // what they all want: the communicator and the node's place in it
-    std::string terms;      // what they have to agree on, for people too
+    std::string party;  // what they all want: the communicator and the node's place in it
+    std::string terms;  // what they have to agree on, for people too
     uint32_t first_rank = 0;
-    uint32_t ranks = 1;     // that the party has
+    uint32_t ranks = 1;  // that the party has
     uint32_t rank = 0;
     std::shared_ptr<LocalSeat> seat;
   };

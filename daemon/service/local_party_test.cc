@@ -61,8 +61,7 @@ TEST_F(LocalPartyTest, GivesAllTheSameError) {
 TEST_F(LocalPartyTest, NamesWhoIsMissingAtTheDeadline) {
   const absl::Status status = Join(Guest(3), Made, absl::Milliseconds(60)).get().status();
   EXPECT_TRUE(absl::IsDeadlineExceeded(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("rank 2 of this node has not asked for it"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 2 of this node has not asked for it"));
 }
 
 TEST_F(LocalPartyTest, EndsWithAnApplicationThatLeaves) {

@@ -83,8 +83,9 @@ TEST_F(IslandsTest, EveryRankGetsItsBlocks) {
 
 TEST_F(IslandsTest, SplitsIntoRailsThatCarryMessages) {
   Begin(2, 2);
-  std::vector<CommunicatorOr> rails(4, absl::UnknownError(""));
-  AtOnce(4, [&](size_t r) { rails[r] = members_[r].communicator->Split(static_cast<int>(r % 2), 0); });
+  std::vector<CommunicatorOr> rails(4);
+  AtOnce(4,
+         [&](size_t r) { rails[r] = members_[r].communicator->Split(static_cast<int>(r % 2), 0); });
   AtOnce(4, [&](size_t r) {
     ASSERT_TRUE(rails[r].ok()) << rails[r].status();
     EXPECT_EQ((*rails[r])->size(), 2);
@@ -102,7 +103,7 @@ TEST_F(IslandsTest, SplitsIntoRailsThatCarryMessages) {
 TEST_F(IslandsTest, GoesOnWithTheOtherNodesRanks) {
   Begin(3, 2);
   ExpectSums();
-  cluster_.daemon(1).Kill(SIGKILL);
+  cluster_.daemon(1).Signal(SIGKILL);
   const std::vector<int> left = {0, 1, 4, 5};
   std::vector<absl::Status> reasons(6);
   AtOnce(left.size(), [&](size_t i) {
