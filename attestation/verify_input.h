@@ -28,7 +28,8 @@ absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
 // Adds what one file holds: PEM blocks, a DER certificate, a revocation list in DER or hexadecimal,
 // a GUIDed certificate table, an answer of Intel's service (TCB info, QE identity), or all of a
 // quote's collateral in one file, be it JSON (tcb_info, tcb_info_signature, …) or the bytes of
-// sgx_ql_qve_collateral. InvalidArgument when it holds none, naming what was malformed.
+// sgx_ql_qve_collateral; NVIDIA's manifests, as XML or as the RIM service's JSON; OCSP responses in
+// DER. InvalidArgument when it holds none, naming what was malformed.
 absl::Status ParseEndorsements(std::string_view bytes, Endorsements* endorsements);
 
 }  // namespace caravan::attestation
