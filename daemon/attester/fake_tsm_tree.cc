@@ -78,10 +78,6 @@ int FakeTsmTree::Report(State* state) {
                    : world_->provider == "tdx_guest" ? MakeTdxQuote(state->inblob)
                                                      : MakeSnpReport(state->inblob);
   state->read_generation = state->generation;
-  if (world_->interferences > 0) {
-    --world_->interferences;
-    ++state->generation;
-  }
   return 0;
 }
 
@@ -104,6 +100,10 @@ int FakeTsmTree::Read(const std::string& entry, const char* attribute, size_t li
   } else if (name == "outblob" || (name == "auxblob" && sev)) {
     if (const int error = Report(&state); error != 0) return error;
     *bytes = name == "outblob" ? state.outblob : world_->auxblob;
+    if (name == "outblob" && world_->interferences > 0) {
+      --world_->interferences;
+      ++state.generation;
+    }
   } else {
     return ENOENT;
   }

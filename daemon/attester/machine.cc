@@ -24,20 +24,32 @@ AttesterOr FromTsm(const MachinePaths& paths, EvidenceKind kind, std::optional<u
 
 }  // namespace
 
+AttesterOr MakeSevGuest(const MachinePaths& paths, uint32_t vmpl) {
+  absl::StatusOr<Ioctl> device = OpenDevice(paths.sev_guest);
+  if (!device.ok()) return device.status();
+  return MakeSevGuestAttester(*std::move(device), {.vmpl = vmpl, .sleep = nullptr});
+}
+
+AttesterOr MakeTdxGuest(const MachinePaths& paths, uint32_t quote_service_port) {
+  absl::StatusOr<Ioctl> device = OpenDevice(paths.tdx_guest);
+  if (!device.ok()) return device.status();
+  return MakeTdxGuestAttester(*std::move(device), ConnectToHost(quote_service_port), {});
+}
+
 AttesterOr MakeSevSnpAttester(const MachinePaths& paths, std::optional<uint32_t> vmpl) {
   AttesterOr tsm = FromTsm(paths, EvidenceKind::kSevSnp, vmpl);
   if (tsm.ok()) return tsm;
-  absl::StatusOr<Ioctl> device = OpenDevice(paths.sev_guest);
-  if (!device.ok()) return NoWay("SEV-SNP's firmware", tsm.status(), device.status());
-  return MakeSevGuestAttester(*std::move(device), {.vmpl = vmpl.value_or(0), .sleep = nullptr});
+  AttesterOr device = MakeSevGuest(paths, vmpl.value_or(0));
+  if (device.ok()) return device;
+  return NoWay("SEV-SNP's firmware", tsm.status(), device.status());
 }
 
 AttesterOr MakeTdxAttester(const MachinePaths& paths, uint32_t quote_service_port) {
   AttesterOr tsm = FromTsm(paths, EvidenceKind::kTdx, std::nullopt);
   if (tsm.ok()) return tsm;
-  absl::StatusOr<Ioctl> device = OpenDevice(paths.tdx_guest);
-  if (!device.ok()) return NoWay("the TDX module", tsm.status(), device.status());
-  return MakeTdxGuestAttester(*std::move(device), ConnectToHost(quote_service_port), {});
+  AttesterOr device = MakeTdxGuest(paths, quote_service_port);
+  if (device.ok()) return device;
+  return NoWay("the TDX module", tsm.status(), device.status());
 }
 
 }  // namespace caravan::attester

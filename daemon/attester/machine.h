@@ -27,6 +27,10 @@ struct MachinePaths {
 
 using AttesterOr = absl::StatusOr<std::unique_ptr<attestation::Attester>>;
 
+// The devices alone. Errors of OpenDevice.
+AttesterOr MakeSevGuest(const MachinePaths& paths, uint32_t vmpl);
+AttesterOr MakeTdxGuest(const MachinePaths& paths, uint32_t quote_service_port);
+
 // Each opens what it needs, so that a machine without it is told at once; no report is asked for.
 // The first way that is there is taken. Where none is, the message names each with its reason; the
 // code is the last one's, or PermissionDenied when any was.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -37,10 +38,10 @@ std::string BigEndian(size_t value) {
 struct Answer {
   uint16_t major = 1;
   uint32_t type = 1;
-  std::optional<uint32_t> size;
+  std::optional<uint32_t> size = std::nullopt;
   uint32_t error = 0;
-  std::string id;
-  std::optional<uint32_t> quote_size;
+  std::string id = {};
+  std::optional<uint32_t> quote_size = std::nullopt;
 
   std::string Make(std::string_view quote) const {
     crypto::ByteWriter out;
