@@ -11,6 +11,7 @@
 #include "attestation/sev_snp/verifier.h"
 #include "attestation/sgx/verifier.h"
 #include "attestation/tdx/verifier.h"
+#include "attestation/tpm/verifier.h"
 
 namespace caravan::attestation {
 namespace {
@@ -27,8 +28,10 @@ void VerifyItem(const Evidence& item, const Endorsements& endorsements, const Po
     case EvidenceKind::kSgx:
       sgx::Verify(item, endorsements, policy, expected, now, checks);
       return;
-    case EvidenceKind::kNvidia:
     case EvidenceKind::kVtpm:
+      tpm::Verify(item, endorsements, policy, expected, now, checks);
+      return;
+    case EvidenceKind::kNvidia:
       break;
   }
   const std::string kind(Name(item.kind));

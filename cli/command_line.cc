@@ -133,7 +133,7 @@ class CommandLine {
 
   void AddVerifyOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
-    verify.add_option("evidence", o.evidence, "file")->required();
+    verify.add_option("evidence", o.evidence, "file, or folder of a vTPM's parts")->required();
     verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")->capture_default_str();
     verify
         .add_option(

@@ -2,6 +2,7 @@
 #include "cli/verify.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,7 @@ using attestation::Policy;
 using attestation::ReportDataExpectation;
 
 constexpr char kSchema[] = "caravan.verify/1";
+constexpr size_t kMaxParts = 64;  // files in a folder of evidence
 
 struct Inputs {
   attestation::EvidenceSet evidence;
@@ -75,6 +77,11 @@ Policy StrictPolicy() {
   auto* enclave = policy.mutable_sgx()->add_enclaves();
   enclave->set_name("none");
   enclave->set_mr_enclave(std::string(64, 'f'));
+  *policy.mutable_vtpm()->mutable_snp() = policy.snp();
+  *policy.mutable_vtpm()->mutable_tdx() = policy.tdx();
+  auto* system = policy.mutable_vtpm()->add_measurements();
+  system->set_name("none");
+  system->add_pcrs()->set_sha256(std::string(64, 'f'));
   return policy;
 }
 
@@ -91,6 +98,29 @@ absl::Status ReadCollateral(const std::vector<std::string>& paths,
     }
   }
   return absl::OkStatus();
+}
+
+// Of one file, or of a folder that holds the parts of one piece of evidence.
+absl::StatusOr<attestation::EvidenceSet> ReadEvidence(const std::string& path,
+                                                      std::optional<EvidenceKind> kind) {
+  absl::StatusOr<std::vector<std::string>> paths = ops::ListFiles(path);
+  if (!paths.ok()) return paths.status();
+  if (paths->size() > kMaxParts) {
+    return InFile(path, absl::InvalidArgumentError(
+                            absl::StrCat(paths->size(), " files, at most ", kMaxParts)));
+  }
+  std::map<std::string, std::string> files;
+  for (const std::string& file : *paths) {
+    absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+    if (!bytes.ok()) return bytes.status();
+    files[file.substr(file.rfind('/') + 1)] = *std::move(bytes);
+  }
+  const bool is_file = paths->size() == 1 && paths->front() == path;
+  absl::StatusOr<attestation::EvidenceSet> set =
+      is_file ? attestation::DetectEvidence(files.begin()->second, kind)
+              : attestation::DetectEvidenceFiles(files, kind);
+  if (!set.ok()) return InFile(path, set.status());
+  return set;
 }
 
 absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
@@ -113,11 +143,8 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
     std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
     inputs.expected = ReportDataExpectation::Exactly(data);
   }
-  absl::StatusOr<std::string> evidence =
-      ops::ReadFile(options.evidence, attestation::kMaxInputSize);
-  if (!evidence.ok()) return evidence.status();
-  absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*evidence, *kind);
-  if (!set.ok()) return InFile(options.evidence, set.status());
+  absl::StatusOr<attestation::EvidenceSet> set = ReadEvidence(options.evidence, *kind);
+  if (!set.ok()) return set.status();
   inputs.evidence = *std::move(set);
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;
