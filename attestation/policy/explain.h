@@ -19,6 +19,7 @@ using ExplainLines = std::vector<std::string>;
 ExplainLines ExplainSnp(const v1::SnpPolicy& snp, bool allow_insecure);
 ExplainLines ExplainTdx(const v1::TdxPolicy& tdx);
 ExplainLines ExplainSgx(const v1::SgxPolicy& sgx);
+ExplainLines ExplainNvidia(const v1::NvidiaPolicy& nvidia, bool allow_insecure);
 ExplainLines ExplainVtpm(const v1::VtpmPolicy& vtpm, bool allow_insecure);
 
 // Enough of a digest to recognise it by.
