@@ -21,7 +21,7 @@ namespace caravan::attestation::nvidia {
 inline constexpr size_t kChainLength = 5;
 
 struct Chain {
-  std::optional<Certificate> leaf;  // as found; proves nothing unless `verified`
+  std::optional<Certificate> leaf;        // as found; proves nothing unless `verified`
   std::vector<Certificate> certificates;  // leaf to root when `verified`, else empty
   std::optional<Chip> chip;               // by the leaf's name
   std::optional<Pdi> pdi;                 // by the device CA's name

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
 
@@ -122,15 +121,15 @@ std::optional<Chip> ChipOfName(std::string_view common_name) {
 }
 
 bool IsLeafName(const Chip& chip, std::string_view name) {
-  return absl::StartsWith(name, absl::StrCat(chip.name, " ")) && absl::EndsWith(name, " LF");
+  return name.starts_with(absl::StrCat(chip.name, " ")) && name.ends_with(" LF");
 }
 
 bool IsDeviceCaName(const Chip& chip, std::string_view name) {
-  return absl::StartsWith(name, absl::StrCat(chip.name, " ")) && absl::EndsWith(name, " BROM");
+  return name.starts_with(absl::StrCat(chip.name, " ")) && name.ends_with(" BROM");
 }
 
 bool IsProvisionerName(const Chip& chip, std::string_view name) {
-  return absl::StartsWith(name, absl::StrCat("NVIDIA ", chip.name, " Provisioner ICA "));
+  return name.starts_with(absl::StrCat("NVIDIA ", chip.name, " Provisioner ICA "));
 }
 
 bool IsIdentityName(const Chip& chip, std::string_view name) {

@@ -35,10 +35,10 @@ struct Chip {
 std::optional<Chip> ChipOfName(std::string_view common_name);
 
 // Whether a certificate of such a chip has this name, by its place; without the stand-in's prefix.
-bool IsLeafName(const Chip& chip, std::string_view name);           // "GH100 A01 GSP FMC LF"
-bool IsDeviceCaName(const Chip& chip, std::string_view name);       // "GH100 A01 GSP BROM"
-bool IsProvisionerName(const Chip& chip, std::string_view name);    // "NVIDIA GH100 Provisioner …"
-bool IsIdentityName(const Chip& chip, std::string_view name);       // "NVIDIA GH100 Identity"
+bool IsLeafName(const Chip& chip, std::string_view name);         // "GH100 A01 GSP FMC LF"
+bool IsDeviceCaName(const Chip& chip, std::string_view name);     // "GH100 A01 GSP BROM"
+bool IsProvisionerName(const Chip& chip, std::string_view name);  // "NVIDIA GH100 Provisioner …"
+bool IsIdentityName(const Chip& chip, std::string_view name);     // "NVIDIA GH100 Identity"
 
 // True when it carries one of the extensions above: a device's leaf, whoever signed it.
 bool LooksLikeLeaf(const Certificate& certificate);

@@ -193,8 +193,7 @@ void CheckFirmware(const Chip& chip, const DeviceInfo& info, const v1::NvidiaPol
   }
   const v1::NvidiaFloor* floor = FloorOf(chip, policy);
   if (floor == nullptr) {
-    checks->Fail("NVIDIA_VBIOS", kVbiosWhat,
-                 absl::StrCat("nvidia.floors has none for ", chip.name),
+    checks->Fail("NVIDIA_VBIOS", kVbiosWhat, absl::StrCat("nvidia.floors has none for ", chip.name),
                  "add one, if the policy is to take such devices");
     return;
   }

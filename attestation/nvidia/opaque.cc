@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/hex.h"
 
 namespace caravan::attestation::nvidia {
 namespace {
@@ -84,8 +83,8 @@ class Fields {
 
   void Fail(const char* name, std::string_view problem) {
     if (!status_.ok()) return;
-    status_ = absl::InvalidArgumentError(
-        absl::StrCat("opaque data: ", name, " ", std::string(problem)));
+    status_ =
+        absl::InvalidArgumentError(absl::StrCat("opaque data: ", name, " ", std::string(problem)));
   }
 
   static uint8_t Byte(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
@@ -149,8 +148,6 @@ void ReadSwitchLinks(Fields& fields, DeviceInfo* info) {
 std::string_view Name(DeviceClass device_class) {
   return device_class == DeviceClass::kGpu ? "gpu" : "switch";
 }
-
-std::string ToHex(const Pdi& pdi) { return attestation::ToHex(absl::MakeConstSpan(pdi)); }
 
 absl::StatusOr<DeviceInfo> ReadDeviceInfo(DeviceClass device_class, const Report& report) {
   absl::Status status;

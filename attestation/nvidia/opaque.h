@@ -31,7 +31,7 @@ enum OpaqueType : uint16_t {
   kProjectSku = 18,
   kFwid = 20,
   kProtectedPcieStatus = 21,
-  kPdis = 22,          // GPU: of the switch behind each NVLink; switch: its own
+  kPdis = 22,  // GPU: of the switch behind each NVLink; switch: its own
   kLockSwitchStatus = 25,
   kSwitchGpuPdis = 26,  // switch: of the GPUs, then a port map
   kSysEnableStatus = 33,
@@ -43,7 +43,6 @@ enum OpaqueType : uint16_t {
 // Per-device identifier, in the byte order in which certificates print it.
 inline constexpr size_t kPdiSize = 8;
 using Pdi = std::array<uint8_t, kPdiSize>;
-std::string ToHex(const Pdi& pdi);
 
 // FEATURE_FLAG: how the GPUs of a machine are shared out.
 enum class Feature : uint64_t {

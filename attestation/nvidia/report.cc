@@ -71,8 +71,8 @@ void ReadRequest(Reader& reader, Report* report) {
   ReadVersion(reader, "request");
   const uint8_t code = reader.Byte("request code");
   if (code != kGetMeasurements) {
-    reader.Fail(absl::StrCat("the request has the code ", Hex(code), ", expected GET_MEASUREMENTS, ",
-                             Hex(kGetMeasurements)));
+    reader.Fail(absl::StrCat("the request has the code ", Hex(code),
+                             ", expected GET_MEASUREMENTS, ", Hex(kGetMeasurements)));
   }
   const uint8_t attributes = reader.Byte("request attributes");
   if ((attributes & kSignatureRequested) == 0) {
@@ -120,8 +120,8 @@ Measurement ReadBlock(Reader& reader, const std::string& where) {
   measurement.type = reader.Byte(absl::StrCat(where, ": value type"));
   const uint32_t value_size = reader.Number(2, absl::StrCat(where, ": value size"));
   if (value_size + 3 != size) {
-    reader.Fail(absl::StrCat(where, ": a value of ", value_size, " bytes in a measurement of ",
-                             size));
+    reader.Fail(
+        absl::StrCat(where, ": a value of ", value_size, " bytes in a measurement of ", size));
   }
   if ((measurement.type & kRawBitStream) != 0 || value_size != kDigestSize) {
     reader.Fail(absl::StrCat(where, ": value of type ", Hex(measurement.type), " and ", value_size,

@@ -39,8 +39,8 @@ struct OpaqueField {
 };
 
 struct Report {
-  std::string_view nonce;  // the requester's; kNonceSize bytes
-  uint8_t slot = 0;        // of the certificate chain, in request and response
+  std::string_view nonce;                 // the requester's; kNonceSize bytes
+  uint8_t slot = 0;                       // of the certificate chain, in request and response
   std::vector<Measurement> measurements;  // in the order of the report, no index twice
   std::string_view responder_nonce;
   std::vector<OpaqueField> opaque;

@@ -4,12 +4,18 @@
 #ifndef CARAVAN_ATTESTATION_NVIDIA_RULES_H_
 #define CARAVAN_ATTESTATION_NVIDIA_RULES_H_
 
+#include <string>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "attestation/check_list.h"
+#include "attestation/evidence.h"
 #include "attestation/expectation.h"
 #include "attestation/nvidia/chain.h"
 #include "attestation/nvidia/opaque.h"
 #include "attestation/nvidia/report.h"
 #include "attestation/policy/policy.h"
+#include "attestation/x509.h"
 
 namespace caravan::attestation::nvidia {
 
@@ -27,6 +33,15 @@ void CheckMode(DeviceClass device_class, const DeviceInfo& info, const v1::Nvidi
 // Driver and VBIOS against the floor of the chip.
 void CheckFirmware(const Chip& chip, const DeviceInfo& info, const v1::NvidiaPolicy& policy,
                    CheckList* checks);
+
+// OCSP's answers about `chain`, each certificate by the next; the last is not asked about.
+void CheckChainRevocation(const std::string& id, absl::Span<const Certificate> chain, bool insecure,
+                          const Endorsements& endorsements, const v1::NvidiaPolicy& policy,
+                          absl::Time now, CheckList* checks);
+// Measurements against the manifests of the device's firmware (golden.h).
+void CheckMeasurements(const Report& report, const DeviceInfo& info, const Chip& chip,
+                       const Endorsements& endorsements, const Policy& policy, absl::Time now,
+                       CheckList* checks);
 
 // The mode that a GPU's report names, NVIDIA_UNSTATED when it names none, NVIDIA_MODE_UNSPECIFIED
 // when what it says has no meaning here or contradicts itself.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "attestation/hex.h"
 #include "attestation/nvidia/rules.h"
 
 namespace caravan::attestation::nvidia {
@@ -16,9 +17,9 @@ namespace {
 constexpr size_t kMaxShown = 4;
 
 size_t Count(absl::Span<const SetMember> members, DeviceClass device_class) {
-  return static_cast<size_t>(
-      std::count_if(members.begin(), members.end(),
-                    [&](const SetMember& m) { return m.device_class == device_class; }));
+  return static_cast<size_t>(std::count_if(members.begin(), members.end(), [&](const SetMember& m) {
+    return m.device_class == device_class;
+  }));
 }
 
 // False when one stands twice: the topology of such a set means nothing.
@@ -36,9 +37,9 @@ bool CheckDuplicates(absl::Span<const SetMember> members, CheckList* checks) {
     if (!member.pdi.has_value()) continue;
     const auto [pdi, new_pdi] = pdis.emplace(*member.pdi, member.label);
     if (!new_pdi) {
-      checks->Fail("NVIDIA_SET_DUPLICATE", kWhat,
-                   absl::StrCat(member.label, " is ", pdi->second, " again: pdi ",
-                                ToHex(*member.pdi)));
+      checks->Fail(
+          "NVIDIA_SET_DUPLICATE", kWhat,
+          absl::StrCat(member.label, " is ", pdi->second, " again: pdi ", ToHex(*member.pdi)));
       return false;
     }
   }
@@ -125,8 +126,7 @@ class Topology {
                                           ", which does not know it"));
         }
       }
-      const bool alone = member.info.peers.empty() &&
-                         Count(members_, DeviceClass::kGpu) > 0 &&
+      const bool alone = member.info.peers.empty() && Count(members_, DeviceClass::kGpu) > 0 &&
                          Count(members_, DeviceClass::kSwitch) > 0;
       if (alone) problems.push_back(absl::StrCat(member.label, " has no link to the others"));
     }
@@ -162,8 +162,9 @@ void CheckTopology(absl::Span<const SetMember> members, const v1::NvidiaPolicy& 
   auto absent = topology.Absent();
   if (policy.allow_incomplete_set()) {
     checks->Skip("NVIDIA_SET_COMPLETE", kWhat,
-                 absent.empty() ? "the policy takes parts of a set"
-                                : absl::StrCat(Shown(std::move(absent)), ", which the policy allows"));
+                 absent.empty()
+                     ? "the policy takes parts of a set"
+                     : absl::StrCat(Shown(std::move(absent)), ", which the policy allows"));
     return;
   }
   if (auto unnamed = topology.Unnamed(); !unnamed.empty() && members.size() > 1) {

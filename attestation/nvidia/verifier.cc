@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "attestation/hex.h"
 #include "attestation/nvidia/chain.h"
 #include "attestation/nvidia/opaque.h"
 #include "attestation/nvidia/report.h"
@@ -77,6 +78,11 @@ Part VerifyDevice(const Device& device, const Endorsements& endorsements, const 
   CheckForm(*report, &checks);
   const Chain chain = CheckChain(*report, device.evidence, endorsements, policy, now, &checks);
   part.appraisal.insecure = chain.insecure;
+  if (chain.verified) {
+    // The device itself issues its leaf: no service has an answer about it.
+    CheckChainRevocation("NVIDIA", absl::MakeConstSpan(chain.certificates).subspan(1),
+                         chain.insecure, endorsements, policy.nvidia(), now, &checks);
+  }
   constexpr std::string_view kSignatureWhat = "the certificate's key signed the report";
   CheckNonce(*report, device.expected, &checks);
   if (!chain.leaf.has_value()) {
@@ -101,7 +107,9 @@ Part VerifyDevice(const Device& device, const Endorsements& endorsements, const 
   CheckFwid(*info, chain, policy.nvidia(), &checks);
   CheckMode(device_class, *info, policy.nvidia(), &checks);
   CheckFirmware(*chain.chip, *info, policy.nvidia(), &checks);
-  part.member = SetMember{.device_class = device_class,
+  CheckMeasurements(*report, *info, *chain.chip, endorsements, policy, now, &checks);
+  part.member = SetMember{.label = {},
+                          .device_class = device_class,
                           .key = chain.leaf->SpkiSha256(),
                           .pdi = chain.pdi.has_value() ? chain.pdi : info->own_pdi,
                           .nonce = std::string(report->nonce),

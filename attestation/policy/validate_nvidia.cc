@@ -65,7 +65,8 @@ void CheckModes(const v1::NvidiaPolicy& nvidia, const Path& at, FieldChecker* fi
   std::set<int> seen;
   for (int i = 0; i < nvidia.modes_size(); ++i) {
     const Path path = With(at, "modes", i);
-    if (nvidia.modes(i) == v1::NVIDIA_MODE_UNSPECIFIED || !v1::NvidiaMode_IsValid(nvidia.modes(i))) {
+    if (nvidia.modes(i) == v1::NVIDIA_MODE_UNSPECIFIED ||
+        !v1::NvidiaMode_IsValid(nvidia.modes(i))) {
       fields->Report(path, "is no mode such as NVIDIA_SPT");
     } else if (!seen.insert(nvidia.modes(i)).second) {
       fields->Report(path, "stands there twice");
