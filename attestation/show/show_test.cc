@@ -7,10 +7,14 @@
 #include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_intel.h"
+#include "attestation/insecure_software/forge_nvidia.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "attestation/intel/test_world.h"
 #include "attestation/sev_snp/test_vectors.h"
 #include "attestation/show/dump.h"
+#include "attestation/tpm/evidence.h"
+#include "attestation/tpm/hcl_report.h"
+#include "attestation/tpm/test_world.h"
 #include "attestation/verify_input.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -233,6 +237,108 @@ TEST(ShowQuotes, SayWhatIsNoQuote) {
   }
 }
 
+// A report with a driver's version, which makes it a GPU's.
+insecure_software::DeviceReportSpec GpuReport() {
+  insecure_software::DeviceReportSpec spec;
+  spec.nonce = std::string(32, '\x11');
+  spec.blocks = {{.index = 1, .digest = std::string(48, '\x01')},
+                 {.index = 2, .digest = std::string(48, '\0'), .type = 3}};
+  spec.opaque = {{3, std::string("550.90.07\0", 10)},
+                 {6, std::string("\x00\x9f\x00\x96\x01\x00\x00\x00", 8)},
+                 {11, "\x55"},
+                 {17, std::string("1010\0", 5)},
+                 {20, std::string(48, '\x20')},
+                 {36, std::string(1, '\2')},
+                 {999, "any"}};
+  return spec;
+}
+Dump ShowDevice(const insecure_software::DeviceReportSpec& spec, const std::string& tail = "") {
+  const EvpPkeyPtr key = *insecure_software::MakeP384Key();
+  return ShowBytes(EvidenceKind::kNvidia,
+                   *insecure_software::SignDeviceReport(
+                       key.get(), insecure_software::SerializeDeviceReport(spec)) +
+                       tail);
+}
+
+TEST(ShowNvidia, NamesEveryField) {
+  const Dump dump = ShowDevice(GpuReport());
+  EXPECT_FALSE(dump.malformed) << testing::PrintToString(dump.problems);
+  EXPECT_EQ(dump.kind, "nvidia");
+  EXPECT_EQ(Value(dump, "spdm", "nonce"), ToHex(std::vector<uint8_t>(32, 0x11)));
+  EXPECT_EQ(Value(dump, "spdm", "measurements"), "2");
+  EXPECT_EQ(Value(dump, "device", "class"), "gpu");
+  EXPECT_EQ(Value(dump, "device", "vbios_version"), "96.00.9F.00.01");
+  EXPECT_EQ(Value(dump, "device", "driver_version"), "550.90.07");
+  EXPECT_EQ(Value(dump, "device", "nvdec0_enabled"), "no");
+  EXPECT_THAT(Note(dump, "device", "feature_flag"), HasSubstr("PPCIE"));
+  EXPECT_EQ(Note(dump, "measurements", "measurement_01"), "mutable firmware");
+  EXPECT_EQ(Note(dump, "measurements", "measurement_02"), "firmware configuration, zero");
+  EXPECT_EQ(Note(dump, "opaque", "project"), "\"1010\"");
+  EXPECT_EQ(Value(dump, "opaque", "fwid").size(), 96u);
+  EXPECT_EQ(Note(dump, "opaque", "type_999"), "\"any\"");
+  EXPECT_EQ(Value(dump, "signature", "signature").size(), 192u);
+}
+
+TEST(ShowNvidia, NamesASwitchsFieldsAsASwitchs) {
+  insecure_software::DeviceReportSpec spec = GpuReport();
+  spec.opaque = {{22, std::string("\x20\x3e\xb3\x1a\xd9\xed\x00\x08", 8)},
+                 {23, std::string(2, '\0')},
+                 {25, std::string("\1\0", 2)},
+                 {26, std::string(7 * 8, '\0') + std::string(8, 'g') + std::string(64, 'p')}};
+  const Dump dump = ShowDevice(spec);
+  EXPECT_FALSE(dump.malformed) << testing::PrintToString(dump.problems);
+  EXPECT_EQ(Value(dump, "device", "class"), "switch");
+  EXPECT_EQ(Value(dump, "device", "pdi"), "203eb31ad9ed0008");
+  EXPECT_EQ(Value(dump, "device", "locked"), "yes");
+  EXPECT_EQ(Value(dump, "device", "peer"), ToHex(std::vector<uint8_t>(8, 'g')));
+  EXPECT_NE(Find(dump, "opaque", "disabled_ports"), nullptr);
+  EXPECT_NE(Find(dump, "opaque", "switch_gpu_pdis"), nullptr);
+}
+
+TEST(ShowNvidia, ShowsMeasurementsOfADeviceWhoseFieldsAreMalformed) {
+  insecure_software::DeviceReportSpec spec = GpuReport();
+  insecure_software::OpaqueValue(&spec, 6) = "short";
+  const Dump dump = ShowDevice(spec, "tail");
+  EXPECT_TRUE(dump.malformed);
+  EXPECT_THAT(dump.problems, Contains(HasSubstr("vbios version has 5 bytes")));
+  EXPECT_THAT(dump.problems, Contains(HasSubstr("4 bytes follow the report")));
+  EXPECT_NE(Find(dump, "measurements", "measurement_01"), nullptr);
+  EXPECT_TRUE(ShowBytes(EvidenceKind::kNvidia, std::string(100, '\x11')).malformed);
+}
+
+class ShowVtpm : public testing::TestWithParam<tpm::HardwareType> {};
+
+TEST_P(ShowVtpm, NamesEveryFieldAndThoseOfTheHardwareInside) {
+  tpm::VtpmWorld world(GetParam());
+  world.with_ak_public = true;
+  const Dump dump = ShowEvidence(world.Make().first);
+  EXPECT_FALSE(dump.malformed) << testing::PrintToString(dump.problems);
+  EXPECT_EQ(dump.kind, "vtpm");
+  EXPECT_EQ(Value(dump, "tpm_quote", "extra_data").size(), 64u);
+  EXPECT_EQ(Note(dump, "tpm_quote", "pcrs"), "of the SHA-256 bank");
+  EXPECT_EQ(Value(dump, "ak_public", "restricted"), "on");
+  EXPECT_EQ(Value(dump, "ak_public", "decrypt"), "off");
+  EXPECT_EQ(Value(dump, "runtime_claims", "ak_modulus").size(), 512u);
+  EXPECT_THAT(Value(dump, "hcl_report", "runtime_claims"), HasSubstr("HCLAkPub"));
+  EXPECT_EQ(Value(dump, "hcl_report", "hardware"),
+            GetParam() == tpm::HardwareType::kSnp ? "sev-snp" : "tdx");
+  if (GetParam() == tpm::HardwareType::kSnp) {
+    EXPECT_EQ(Value(dump, "guest_policy", "debug"), "off");
+  } else {
+    EXPECT_EQ(Value(dump, "td_report", "mrtd"), Value(dump, "td", "mrtd"));
+    EXPECT_EQ(Value(dump, "td_report", "rtmr3"), Value(dump, "td", "rtmr3"));
+    EXPECT_EQ(Value(dump, "td_report", "mr_seam"), Value(dump, "tdx_module", "mr_seam"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hardware, ShowVtpm,
+                         testing::Values(tpm::HardwareType::kSnp, tpm::HardwareType::kTdx));
+
+TEST(ShowVtpmContainer, SaysWhatIsNone) {
+  EXPECT_TRUE(ShowBytes(EvidenceKind::kVtpm, "").malformed);
+  EXPECT_TRUE(ShowBytes(EvidenceKind::kVtpm, std::string(tpm::kContainerMagic) + "rest").malformed);
+}
+
 // Real evidence, with what other programs say of it.
 struct Known {
   const char* path;
@@ -252,20 +358,32 @@ TEST_P(RealEvidence, SaysWhatItIsKnownToSay) {
 
 INSTANTIATE_TEST_SUITE_P(
     Vectors, RealEvidence,
-    testing::Values(Known{"snp/go-sev-guest/attestation.bin", "guest_policy", "debug", "on"},
-                    Known{"snp/go-sev-guest/attestation.bin", "report", "version", "2"},
-                    Known{"snp/virtee-sev/report_milan.hex", "keys", "mask_chip_key", "off"},
-                    Known{"snp/trustee/test-vlek-report.bin", "report", "vmpl", "1"},
-                    Known{"snp/ms-tee-av/genoa_attestation_report.bin", "cpu", "product", "Genoa"},
-                    Known{"snp/ms-tee-av/turin_attestation_report.bin", "cpu", "product", "Turin"},
-                    Known{"snp/ms-tee-av/turin_attestation_report.bin", "platform_info",
-                          "unknown_bits", "0x40"},
-                    Known{"tdx/dcap-qvl/tdx_quote", "header", "version", "4"},
-                    Known{"tdx/dcap-qvl/tdx_quote", "certificate_1", "key", "pck"},
-                    Known{"tdx/trustee/tdx_quote_4.dat", "td_attributes", "debug", "on"},
-                    Known{"tdx/go-tdx-guest/quote_v5_sample.dat", "header", "version", "5"},
-                    Known{"sgx/dcap-qvl/sgx_quote", "header", "version", "3"},
-                    Known{"sgx/dcap-qvl/sgx_quote", "enclave_attributes", "init", "on"}));
+    testing::Values(
+        Known{"snp/go-sev-guest/attestation.bin", "guest_policy", "debug", "on"},
+        Known{"snp/go-sev-guest/attestation.bin", "report", "version", "2"},
+        Known{"snp/virtee-sev/report_milan.hex", "keys", "mask_chip_key", "off"},
+        Known{"snp/trustee/test-vlek-report.bin", "report", "vmpl", "1"},
+        Known{"snp/ms-tee-av/genoa_attestation_report.bin", "cpu", "product", "Genoa"},
+        Known{"snp/ms-tee-av/turin_attestation_report.bin", "cpu", "product", "Turin"},
+        Known{"snp/ms-tee-av/turin_attestation_report.bin", "platform_info", "unknown_bits",
+              "0x40"},
+        Known{"tdx/dcap-qvl/tdx_quote", "header", "version", "4"},
+        Known{"tdx/dcap-qvl/tdx_quote", "certificate_1", "key", "pck"},
+        Known{"tdx/trustee/tdx_quote_4.dat", "td_attributes", "debug", "on"},
+        Known{"tdx/go-tdx-guest/quote_v5_sample.dat", "header", "version", "5"},
+        Known{"sgx/dcap-qvl/sgx_quote", "header", "version", "3"},
+        Known{"sgx/dcap-qvl/sgx_quote", "enclave_attributes", "init", "on"},
+        Known{"nvidia/nvtrust/hopperAttestationReport.txt", "device", "driver_version",
+              "550.90.07"},
+        Known{"nvidia/nvtrust/hopperAttestationReport.txt", "spdm", "measurements", "64"},
+        Known{"nvidia/attestation-sdk/sample_attestation_data/gpu/blackwellAttestationReport.txt",
+              "device", "driver_version", "575.32"},
+        Known{"nvidia/attestation-sdk/sample_attestation_data/switch/switchAttestationReport.txt",
+              "device", "pdi", "203eb31ad9ed0008"},
+        Known{"nvidia/attestation-sdk/sample_attestation_data/switch/switchAttestationReport.txt",
+              "device", "vbios_version", "96.10.55.00.01"},
+        Known{"tpm/az-snp-vtpm/evidence-v1.json", "hcl_report", "hardware", "sev-snp"},
+        Known{"tpm/az-tdx-vtpm/evidence-v1.json", "hcl_report", "hardware", "tdx"}));
 
 }  // namespace
 }  // namespace caravan::attestation
