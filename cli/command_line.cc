@@ -115,7 +115,8 @@ class CommandLine {
     }));
     CLI::App* show = Add(*evidence, "show", "what evidence in a file says; verifies nothing",
                          [this] { return RunEvidenceShow(context_, values_.show); });
-    show->add_option("evidence,--evidence", values_.show.evidence, "file")->required();
+    show->add_option("evidence,--evidence", values_.show.evidence, "file, or folder of parts")
+        ->required();
     show->add_option("--kind", values_.show.kind, "auto, snp, tdx, sgx, nvidia, tpm")
         ->capture_default_str();
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/evidence/show.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "attestation/evidence.h"
 #include "attestation/show/dump.h"
-#include "attestation/verify_input.h"
-#include "cli/evidence/kind.h"
+#include "cli/evidence/input.h"
 #include "cli/text.h"
-#include "daemon/ops/file.h"
 
 namespace caravan::cli {
 namespace {
@@ -26,11 +25,7 @@ constexpr char kSchema[] = "caravan.evidence-show/1";
 absl::StatusOr<EvidenceSet> Load(const EvidenceShowOptions& options) {
   auto kind = ParseEvidenceKind(options.kind);
   if (!kind.ok()) return kind.status();
-  absl::StatusOr<std::string> bytes = ops::ReadFile(options.evidence, attestation::kMaxInputSize);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<EvidenceSet> set = attestation::DetectEvidence(*bytes, *kind);
-  if (set.ok()) return set;
-  return absl::InvalidArgumentError(absl::StrCat(options.evidence, ": ", set.status().message()));
+  return ReadEvidence(options.evidence, *kind);
 }
 
 void PrintTable(const Context& context, const Evidence& item, const Dump& dump) {

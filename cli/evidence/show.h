@@ -11,7 +11,7 @@
 namespace caravan::cli {
 
 struct EvidenceShowOptions {
-  std::string evidence;       // file
+  std::string evidence;       // file, or folder of the parts of one piece
   std::string kind = "auto";  // auto, snp, tdx, sgx, nvidia, tpm
 };
 
