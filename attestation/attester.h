@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two halves that a session needs: one that makes evidence, one that judges it.
+// The halves that a session needs: those that make evidence, of the CPU and of devices, and one
+// that judges it.
 #ifndef CARAVAN_ATTESTATION_ATTESTER_H_
 #define CARAVAN_ATTESTATION_ATTESTER_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +26,17 @@ class Attester {
   // Fresh evidence that carries `report_data`. Unavailable when the TEE is busy (try again).
   virtual absl::StatusOr<EvidenceSet> Collect(const ReportData& report_data) = 0;
   virtual std::string Describe() const = 0;  // "sev-snp", "insecure-software"
+};
+
+// This machine's devices, each with an identity of its own: GPUs. Thread-safe; may block as above.
+class DeviceAttester {
+ public:
+  virtual ~DeviceAttester() = default;
+  virtual size_t DeviceCount() const = 0;
+  // Fresh evidence of device `index` that carries `nonce`. InvalidArgument when there is no such
+  // device, Unavailable when it is busy (try again).
+  virtual absl::StatusOr<Evidence> Collect(size_t index, const std::array<uint8_t, 32>& nonce) = 0;
+  virtual std::string Describe() const = 0;  // "nvidia"
 };
 
 // Thread-safe, pure: a policy and its endorsements, applied to evidence at a given time.

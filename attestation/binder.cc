@@ -38,4 +38,6 @@ absl::StatusOr<ReportData> MakeReportData(crypto::Role attester, const Binder& b
   return data;
 }
 
+crypto::Sha256Digest TpmNonce(const ReportData& data) { return crypto::Sha256(data.bytes); }
+
 }  // namespace caravan::attestation

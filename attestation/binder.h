@@ -34,6 +34,10 @@ absl::StatusOr<ReportData> MakeReportData(crypto::Role attester, const Binder& b
                                           std::string_view purpose,
                                           const crypto::SessionId& session);
 
+// The nonce of a TPM quote: SHA-256 of the report data. TPM2_Quote takes no more than TPM2B_DATA
+// holds, the TPM's largest digest and two bytes, and that is under 64 where it has no SHA-512.
+crypto::Sha256Digest TpmNonce(const ReportData& data);
+
 }  // namespace caravan::attestation
 
 #endif  // CARAVAN_ATTESTATION_BINDER_H_

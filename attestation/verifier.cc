@@ -13,6 +13,7 @@
 #include "attestation/sev_snp/verifier.h"
 #include "attestation/sgx/verifier.h"
 #include "attestation/tdx/verifier.h"
+#include "attestation/tpm/verifier.h"
 
 namespace caravan::attestation {
 namespace {
@@ -29,8 +30,10 @@ void VerifyItem(const Evidence& item, const Endorsements& endorsements, const Po
     case EvidenceKind::kSgx:
       sgx::Verify(item, endorsements, policy, expected, now, checks);
       return;
-    case EvidenceKind::kNvidia:  // as a set: VerifyStored
     case EvidenceKind::kVtpm:
+      tpm::Verify(item, endorsements, policy, expected, now, checks);
+      return;
+    case EvidenceKind::kNvidia:  // as a set: VerifyStored
       break;
   }
   const std::string kind(Name(item.kind));

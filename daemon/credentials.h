@@ -19,6 +19,7 @@ namespace caravan {
 
 struct NodeCredentials {
   std::unique_ptr<attestation::Attester> attester;
+  std::unique_ptr<attestation::DeviceAttester> gpus;  // null: the configuration names none
   std::unique_ptr<attestation::Appraiser> appraiser;
   crypto::SecretBytes psk;  // may be empty
   crypto::Sha384Digest measurement{};
@@ -29,8 +30,8 @@ struct NodeCredentials {
 // SHA-384 of this process's executable.
 absl::StatusOr<crypto::Sha384Digest> MeasureSelf();
 
-// Loads all of it. Every error names its file. FailedPrecondition: this build has no attester of
-// the kind that the configuration asks for.
+// Loads all of it and opens the TEE. Every error names its file or device. NotFound,
+// FailedPrecondition: this machine has no TEE of the kind that the configuration asks for.
 absl::StatusOr<NodeCredentials> LoadCredentials(const v1::Config& config, absl::Time now);
 
 }  // namespace caravan
