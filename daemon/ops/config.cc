@@ -17,6 +17,7 @@ namespace caravan::ops {
 namespace {
 
 constexpr size_t kMaxStorePrefix = 512;
+constexpr uint32_t kMaxInsecureDevices = 16;  // attestation/insecure_software/insecure_devices.h
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -170,6 +171,23 @@ void CheckLimits(const v1::Config& config, Checker* check) {
   }
 }
 
+void CheckInsecureDevices(const v1::Config& config, Checker* check) {
+  const v1::AttesterConfig& attester = config.attester();
+  const v1::InsecureSoftwareConfig& insecure = attester.insecure_software();
+  const std::vector<const FieldDescriptor*> nested = {Field(config, "attester"),
+                                                      Field(attester, "insecure_software")};
+  const std::pair<const char*, uint32_t> counts[] = {{"gpus", insecure.gpus()},
+                                                     {"switches", insecure.switches()}};
+  for (const auto& [field, count] : counts) {
+    if (count <= kMaxInsecureDevices) continue;
+    check->Fail(insecure, field, absl::StrCat(count, " is not between 0 and ", kMaxInsecureDevices),
+                nested);
+  }
+  if (insecure.gpus() == 0 && insecure.switches() > 0) {
+    check->Fail(insecure, "switches", "is set, but there are no gpus that they could link", nested);
+  }
+}
+
 void CheckAttester(const v1::Config& config, Checker* check) {
   const v1::AttesterConfig& attester = config.attester();
   if (attester.kind_case() == v1::AttesterConfig::KIND_NOT_SET) {
@@ -179,6 +197,8 @@ void CheckAttester(const v1::Config& config, Checker* check) {
     check->Fail(attester.insecure_software(), "root_directory",
                 "is required: make one with `caravanctl insecure-root create`",
                 {Field(config, "attester"), Field(attester, "insecure_software")});
+  } else if (attester.has_insecure_software()) {
+    CheckInsecureDevices(config, check);
   }
 }
 
