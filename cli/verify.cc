@@ -2,7 +2,6 @@
 #include "cli/verify.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "attestation/tdx/event_log.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
+#include "cli/evidence/input.h"
 #include "cli/text.h"
 #include "daemon/ops/file.h"
 
@@ -27,7 +27,6 @@ using attestation::Policy;
 using attestation::ReportDataExpectation;
 
 constexpr char kSchema[] = "caravan.verify/1";
-constexpr size_t kMaxParts = 64;  // files in a folder of evidence
 
 struct Inputs {
   attestation::EvidenceSet evidence;
@@ -40,18 +39,6 @@ struct Inputs {
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
-}
-
-absl::StatusOr<std::optional<EvidenceKind>> ParseKind(const std::string& name) {
-  const std::pair<const char*, std::optional<EvidenceKind>> kinds[] = {
-      {"auto", std::nullopt},      {"snp", EvidenceKind::kSevSnp},    {"tdx", EvidenceKind::kTdx},
-      {"sgx", EvidenceKind::kSgx}, {"nvidia", EvidenceKind::kNvidia}, {"tpm", EvidenceKind::kVtpm},
-  };
-  for (const auto& [known, kind] : kinds) {
-    if (name == known) return kind;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--kind is \"", name, "\", expected auto, snp, tdx, sgx, nvidia or tpm"));
 }
 
 // A policy that demands everything and lists nothing: without --policy evidence is shown, and
@@ -123,33 +110,9 @@ absl::StatusOr<ReportDataExpectation> ParseReportData(const std::string& text) {
       "--report-data wants 128 hexadecimal digits, or the 64 of a device's nonce");
 }
 
-// Of one file, or of a folder that holds the parts of one piece of evidence.
-absl::Status ReadEvidence(const std::string& path, std::optional<EvidenceKind> kind,
-                          attestation::EvidenceSet* evidence) {
-  absl::StatusOr<std::vector<std::string>> paths = ops::ListFiles(path);
-  if (!paths.ok()) return paths.status();
-  if (paths->size() > kMaxParts) {
-    return InFile(path, absl::InvalidArgumentError(
-                            absl::StrCat(paths->size(), " files, at most ", kMaxParts)));
-  }
-  std::map<std::string, std::string> files;
-  for (const std::string& file : *paths) {
-    absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
-    if (!bytes.ok()) return bytes.status();
-    files[file.substr(file.rfind('/') + 1)] = *std::move(bytes);
-  }
-  const bool is_file = paths->size() == 1 && paths->front() == path;
-  absl::StatusOr<attestation::EvidenceSet> set =
-      is_file ? attestation::DetectEvidence(files.begin()->second, kind)
-              : attestation::DetectEvidenceFiles(files, kind);
-  if (!set.ok()) return InFile(path, set.status());
-  for (attestation::Evidence& item : set->items) evidence->items.push_back(std::move(item));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   Inputs inputs;
-  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseKind(options.kind);
+  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseEvidenceKind(options.kind);
   if (!kind.ok()) return kind.status();
   inputs.time = absl::Now();
   std::string error;
@@ -166,7 +129,9 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   std::vector<std::string> files = {options.evidence};
   files.insert(files.end(), options.also.begin(), options.also.end());
   for (const std::string& file : files) {
-    if (absl::Status read = ReadEvidence(file, *kind, &inputs.evidence); !read.ok()) return read;
+    absl::StatusOr<attestation::EvidenceSet> set = ReadEvidence(file, *kind);
+    if (!set.ok()) return set.status();
+    for (attestation::Evidence& item : set->items) inputs.evidence.items.push_back(std::move(item));
   }
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;

@@ -55,6 +55,33 @@ TEST(Config, ResolvesPathsFromItsOwnFolder) {
   EXPECT_EQ(config->policy_file(), "policy.textproto");
 }
 
+// The configuration above with another attester.
+std::string WithAttester(const std::string& attester) {
+  std::string text = kGood;
+  const std::string line = "attester { insecure_software { root_directory: \"root\" } }";
+  return text.replace(text.find(line), line.size(), attester);
+}
+
+TEST(Config, AppliesDefaultsOfAttesters) {
+  absl::StatusOr<v1::Config> config = LoadConfig(WithAttester("attester { tdx {} }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->attester().tdx().quote_service_port(), 4050);
+  EXPECT_FALSE(config->attester().has_nvidia_gpus());
+  config = LoadConfig(WithAttester("attester { configfs_tsm { vmpl: 0 } nvidia_gpus {} }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->attester().configfs_tsm().path(), "/sys/kernel/config/tsm/report");
+  EXPECT_EQ(config->attester().nvidia_gpus().library(), "libnvidia-ml.so.1");
+}
+
+TEST(Config, TellsTheLowestLevelFromNone) {
+  absl::StatusOr<v1::Config> config = LoadConfig(WithAttester("attester { sev_snp {} }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_FALSE(config->attester().sev_snp().has_vmpl());
+  config = LoadConfig(WithAttester("attester { sev_snp { vmpl: 0 } }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->attester().sev_snp().has_vmpl());
+}
+
 struct BadConfig {
   const char* name;
   std::string text;
@@ -108,6 +135,21 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"LimitTooSmall",
                   absl::StrCat(kGood, "limits {\n  max_half_open: 1\n  max_applications: 9999\n}"),
                   ":8:3: ", "limits.max_applications: 9999 is not between 1 and 4096"},
+        BadConfig{"AttesterOfNoKind", WithAttester("attester { nvidia_gpus {} }"),
+                  ":4:1: ", "attester: is required: sev_snp {}, tdx {}"},
+        BadConfig{"Vmpl", WithAttester("attester {\n  sev_snp { vmpl: 4 }\n}"),
+                  ":5:13: ", "attester.sev_snp.vmpl: 4 is not between 0 and 3"},
+        BadConfig{"TsmVmpl", WithAttester("attester { configfs_tsm {\n  vmpl: 9 } }"),
+                  ":5:3: ", "attester.configfs_tsm.vmpl: 9 is not between 0 and 3"},
+        BadConfig{"GpuLibraryRelative",
+                  WithAttester("attester { sev_snp {}\n  nvidia_gpus { library: \"lib/x.so\" } }"),
+                  ":5:17: ", "attester.nvidia_gpus.library: \"lib/x.so\" is neither"},
+        BadConfig{"GpuTwice",
+                  WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: [1, 2, 1] } }"),
+                  ":5:17: ", "attester.nvidia_gpus.indices: 1 is listed twice"},
+        BadConfig{"GpuIndex",
+                  WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: 64 } }"),
+                  ":5:17: ", "attester.nvidia_gpus.indices: 64 is not between 0 and 63"},
         BadConfig{"StoreOfNoKind", absl::StrCat(kGood, "store {}"),
                   ":6:1: ", "store.etcd: is required"},
         BadConfig{"StoreWithoutEndpoint", absl::StrCat(kGood, "store { etcd {} }"),
