@@ -36,8 +36,10 @@ class ChainBuilder {
     const std::vector<Certificate>& all = pool_.certificates();
     for (size_t i = 0; i < all.size(); ++i) {
       // The first that came with the evidence is said to be the leaf, whatever it looks like.
-      if (!LooksLikeLeaf(all[i]) && !(i == 0 && has_own_)) continue;
+      const bool leaf = LooksLikeLeaf(all[i]);
+      if (!leaf && !(i == 0 && has_own_)) continue;
       const bool signed_it = CheckReportSignature(report, all[i].public_key()).ok();
+      if (!leaf && !signed_it) continue;
       if (!chain_.leaf.has_value() || signed_it) chain_.leaf = all[i];
       if (signed_it) break;
     }
