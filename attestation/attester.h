@@ -25,6 +25,10 @@ class Attester {
   virtual ~Attester() = default;
   // Fresh evidence that carries `report_data`. Unavailable when the TEE is busy (try again).
   virtual absl::StatusOr<EvidenceSet> Collect(const ReportData& report_data) = 0;
+  // The same for a session, which is more than a CPU needs to know, and what devices beside it do.
+  virtual absl::StatusOr<EvidenceSet> CollectFor(const EvidenceRequest& request) {
+    return Collect(request.report_data);
+  }
   virtual std::string Describe() const = 0;  // "sev-snp", "insecure-software"
 };
 
@@ -45,6 +49,11 @@ class Appraiser {
   virtual ~Appraiser() = default;
   virtual Appraisal Appraise(const EvidenceSet& evidence, const ReportData& expected,
                              absl::Time now) const = 0;
+  // The same for a session: devices beside the CPU can be verified with this one alone.
+  virtual Appraisal AppraiseFor(const EvidenceSet& evidence, const EvidenceRequest& expected,
+                                absl::Time now) const {
+    return Appraise(evidence, expected.report_data, now);
+  }
   // SHA-256 of the policy's canonical form: both ends put it into the binder.
   virtual crypto::Sha256Digest PolicyDigest() const = 0;
   virtual std::string PolicyName() const = 0;  // "prod"

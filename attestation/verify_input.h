@@ -22,9 +22,9 @@ inline constexpr size_t kMaxEndorsements = 4096;  // certificates, lists and doc
 // Takes an SEV-SNP report (1184 bytes) raw, in hexadecimal or base64, alone, behind the 32-byte
 // header of SNP_GET_REPORT, zero-padded, or followed by the GUIDed certificate table of an extended
 // report; a TDX or SGX quote, with or without padding; NVIDIA's reports raw, in hexadecimal or
-// base64, or listed in JSON with their chains (device_list_input.h); a vTPM's container, or the JSON
-// of tools for Azure's confidential VMs (tpm/input.h). With `kind` the bytes are taken for that
-// kind, whatever they look like. InvalidArgument when they look like nothing known.
+// base64, or listed in JSON with their chains (device_list_input.h); a vTPM's container, or the
+// JSON of tools for Azure's confidential VMs (tpm/input.h). With `kind` the bytes are taken for
+// that kind, whatever they look like. InvalidArgument when they look like nothing known.
 absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
                                            std::optional<EvidenceKind> kind = std::nullopt);
 

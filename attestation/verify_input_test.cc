@@ -97,9 +97,9 @@ TEST_F(VerifyInput, TakesEndorsementsInEveryForm) {
   ASSERT_TRUE(pem.ok());
   Endorsements all;
   ASSERT_TRUE(ParseEndorsements(pem->chain, &all).ok());
-  EXPECT_EQ(all.certificates, root_.ChainDer());
+  EXPECT_EQ(all.certificates, root_.MakeEndorsements(kNow)->certificates);
   ASSERT_TRUE(ParseEndorsements(pem->crl, &all).ok());
-  EXPECT_EQ(all.crls, std::vector<std::string>{root_.CrlDer()});
+  EXPECT_EQ(all.crls, root_.MakeEndorsements(kNow)->crls);
   Endorsements der;
   ASSERT_TRUE(ParseEndorsements(root_.ChainDer()[0], &der).ok());
   ASSERT_TRUE(ParseEndorsements(root_.CrlDer(), &der).ok());

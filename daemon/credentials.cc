@@ -6,14 +6,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/insecure_software/insecure_attester.h"
-#include "attestation/insecure_software/insecure_root.h"
+#include "attestation/composite.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
 #include "daemon/attester/configfs_tsm.h"
 #include "daemon/attester/machine.h"
 #include "daemon/attester/nvml.h"
+#include "daemon/insecure_software.h"
 #include "daemon/ops/file.h"
 #include "daemon/ops/secret_file.h"
 
@@ -29,35 +29,13 @@ absl::Status In(absl::string_view file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
 }
 
-absl::StatusOr<attestation::InsecureRoot> LoadInsecureRoot(const std::string& folder) {
-  auto path = [&](absl::string_view name) { return absl::StrCat(folder, "/", name); };
-  auto key =
-      ops::ReadSecretFile(path(attestation::kInsecureKeyFile), 1, crypto::SecretBytes::kMaxSize);
-  if (!key.ok()) return key.status();
-  auto chain = ops::ReadFile(path(attestation::kInsecureChainFile), kMaxEndorsement);
-  if (!chain.ok()) return chain.status();
-  auto crl = ops::ReadFile(path(attestation::kInsecureCrlFile), kMaxEndorsement);
-  if (!crl.ok()) return crl.status();
-  auto root = attestation::InsecureRoot::FromPem(key->Expose(), *chain, *crl);
-  if (!root.ok()) return In(folder, root.status());
-  return root;
-}
-
-// The root's chain and revocation list serve for peers of the same cluster as well.
 absl::Status UseInsecureSoftware(const v1::Config& config, absl::Time now,
                                  NodeCredentials* credentials,
                                  attestation::Endorsements* endorsements) {
-  auto root = LoadInsecureRoot(config.attester().insecure_software().root_directory());
-  if (!root.ok()) return root.status();
-  attestation::InsecureAttesterOptions options;
-  options.measurement = credentials->measurement;
-  options.chip_id = attestation::DeriveInsecureChipId(config.node_name());
-  auto attester = attestation::MakeInsecureAttester(*root, options, now);
+  auto attester = LoadInsecureSoftware(config, credentials->measurement, now, endorsements);
   if (!attester.ok()) return attester.status();
   credentials->attester = *std::move(attester);
   credentials->insecure = true;
-  for (std::string& der : root->ChainDer()) endorsements->certificates.push_back(std::move(der));
-  endorsements->crls.push_back(root->CrlDer());
   return absl::OkStatus();
 }
 
@@ -93,7 +71,8 @@ absl::Status UseGpus(const v1::NvidiaGpusConfig& config, NodeCredentials* creden
   auto made = attester::MakeNvmlAttester(
       {.library = config.library(), .indices = {config.indices().begin(), config.indices().end()}});
   if (!made.ok()) return In("attester: nvidia_gpus", made.status());
-  credentials->gpus = *std::move(made);
+  credentials->attester =
+      attestation::MakeCompositeAttester(std::move(credentials->attester), *std::move(made));
   return absl::OkStatus();
 }
 

@@ -19,7 +19,6 @@ namespace caravan {
 
 struct NodeCredentials {
   std::unique_ptr<attestation::Attester> attester;
-  std::unique_ptr<attestation::DeviceAttester> gpus;  // null: the configuration names none
   std::unique_ptr<attestation::Appraiser> appraiser;
   crypto::SecretBytes psk;  // may be empty
   crypto::Sha384Digest measurement{};

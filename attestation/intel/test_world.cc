@@ -173,12 +173,7 @@ void TestWorld::Pin(const std::string& der) {
   policy.add_insecure_root_spki_sha256(ToHex(certificate->SpkiSha256()));
 }
 
-Appraisal TestWorld::Appraise() {
-  const auto [item, endorsements] = Make();
-  return Verify(EvidenceSet{{item}}, endorsements, policy, expected, now);
-}
-
-std::pair<Evidence, Endorsements> TestWorld::Make() {
+std::pair<EvidenceSet, Endorsements> TestWorld::Assemble() {
   if (pck.extensions.empty()) {
     pck.extensions = {{kOidSgxExtensions, insecure_software::PckExtension(pck_spec)}};
   } else {
@@ -201,7 +196,12 @@ std::pair<Evidence, Endorsements> TestWorld::Make() {
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   edit_quote(&*bytes);
   const EvidenceKind kind = tdx() ? EvidenceKind::kTdx : EvidenceKind::kSgx;
-  return {{kind, *bytes, {}}, MakeEndorsements(*MakeCertificate(signer))};
+  return {EvidenceSet{{{kind, *bytes, {}}}}, MakeEndorsements(*MakeCertificate(signer))};
+}
+
+Appraisal TestWorld::Appraise() {
+  const auto [evidence, endorsements] = Assemble();
+  return Verify(evidence, endorsements, policy, expected, now);
 }
 
 std::string TestWorld::OutcomeOf(const Appraisal& appraisal, std::string_view id) const {

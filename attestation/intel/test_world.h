@@ -35,8 +35,6 @@ class TestWorld {
 
   // Signs and assembles everything as it stands now, and verifies it.
   Appraisal Appraise();
-  // The first half of that.
-  std::pair<Evidence, Endorsements> Make();
 
   // Expects that the world is refused, by the check `id` ("CHAIN": with the kind's prefix) before
   // any other.

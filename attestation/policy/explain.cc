@@ -163,17 +163,21 @@ std::vector<std::string> ExplainPolicy(const Policy& policy) {
   } else {
     lines.push_back("refuses software stand-ins");
   }
-  Lines snp, tdx, sgx, nvidia, vtpm;
+  Lines snp, tdx, sgx, nvidia, vtpm, composite;
   if (policy.has_snp()) snp = ExplainSnp(policy.snp(), policy.allow_insecure());
   if (policy.has_tdx()) tdx = ExplainTdx(policy.tdx());
   if (policy.has_sgx()) sgx = ExplainSgx(policy.sgx());
   if (policy.has_nvidia()) nvidia = ExplainNvidia(policy.nvidia(), policy.allow_insecure());
   if (policy.has_vtpm()) vtpm = ExplainVtpm(policy.vtpm(), policy.allow_insecure());
+  if (policy.has_composite()) {
+    composite = ExplainComposite(policy.composite(), policy.allow_insecure());
+  }
   Add("sev-snp", snp, &lines);
   Add("tdx", tdx, &lines);
   Add("sgx", sgx, &lines);
   Add("nvidia", nvidia, &lines);
   Add("vtpm", vtpm, &lines);
+  Add("devices beside a CPU", composite, &lines);
   return lines;
 }
 

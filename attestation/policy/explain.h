@@ -21,6 +21,7 @@ ExplainLines ExplainTdx(const v1::TdxPolicy& tdx);
 ExplainLines ExplainSgx(const v1::SgxPolicy& sgx);
 ExplainLines ExplainNvidia(const v1::NvidiaPolicy& nvidia, bool allow_insecure);
 ExplainLines ExplainVtpm(const v1::VtpmPolicy& vtpm, bool allow_insecure);
+ExplainLines ExplainComposite(const v1::CompositePolicy& composite, bool allow_insecure);
 
 // Enough of a digest to recognise it by.
 inline std::string ShortHex(const std::string& hex) {

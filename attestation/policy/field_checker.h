@@ -55,6 +55,8 @@ void CheckNvidiaPolicy(const v1::NvidiaPolicy& nvidia, const FieldChecker::Path&
                        FieldChecker* fields);
 void CheckVtpmPolicy(const v1::VtpmPolicy& vtpm, const FieldChecker::Path& at,
                      FieldChecker* fields);
+void CheckCompositePolicy(const v1::Policy& policy, const FieldChecker::Path& at,
+                          FieldChecker* fields);
 // Hexadecimal in lower case.
 void CanonicalizeSnpPolicy(v1::SnpPolicy* snp);
 void CanonicalizeTdxPolicy(v1::TdxPolicy* tdx);

@@ -28,6 +28,7 @@ class Validator : private FieldChecker {
     if (policy_.has_tdx()) CheckTdxPolicy(policy_.tdx(), {{"tdx", -1}}, this);
     if (policy_.has_sgx()) CheckSgxPolicy(policy_.sgx(), {{"sgx", -1}}, this);
     if (policy_.has_nvidia()) CheckNvidiaPolicy(policy_.nvidia(), {{"nvidia", -1}}, this);
+    if (policy_.has_composite()) CheckCompositePolicy(policy_, {{"composite", -1}}, this);
     if (policy_.has_vtpm()) CheckVtpmPolicy(policy_.vtpm(), {{"vtpm", -1}}, this);
   }
 

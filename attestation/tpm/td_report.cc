@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
@@ -16,6 +16,10 @@ constexpr std::string_view kReportType("\x81\x00", 2);  // TDX, no subtype
 constexpr size_t kTcbInfoHash = 32, kTdInfoHash = 80, kDigest = 48;
 constexpr size_t kTcbInfo = 256, kTcbInfoSize = 239;
 constexpr size_t kTdInfo = 512, kTdInfoSize = 512;
+
+// The rest, but for CPUSVN and the MAC, which only the machine can check: from, to.
+constexpr std::pair<size_t, size_t> kReserved[] = {{3, 16}, {192, 224}, {495, 512}};
+constexpr uint8_t kNewestVersion = 1;
 
 struct SharedField {
   const char* name;
@@ -38,6 +42,14 @@ std::string Difference(std::string_view report, const intel::Quote& quote) {
   if (!report.starts_with(kReportType)) {
     return absl::StrCat("report type is ", ToHex(crypto::AsBytes(report.substr(0, 2))),
                         ", a td report's is 8100");
+  }
+  if (static_cast<uint8_t>(report[2]) > kNewestVersion) {
+    return absl::StrCat("report version is ", static_cast<uint8_t>(report[2]));
+  }
+  for (const auto& [from, to] : kReserved) {
+    if (report.substr(from, to - from).find_first_not_of('\0') != std::string_view::npos) {
+      return absl::StrCat("reserved bytes from ", from, " on are not zero");
+    }
   }
   const auto hashes_to = [&](size_t at, size_t size, size_t hash) {
     const crypto::Sha384Digest digest = crypto::Sha384(crypto::AsBytes(report.substr(at, size)));

@@ -46,7 +46,8 @@ std::pair<Evidence, Endorsements> VtpmWorld::Make() {
     pins = &snp_world.policy;
   } else {
     std::copy(bound.begin(), bound.end(), td_world.body.begin() + 520);
-    made = td_world.Make();
+    auto [set, endorsements] = td_world.Assemble();
+    made = {std::move(set.items[0]), std::move(endorsements)};
     std::string report = insecure_software::MakeTdReport(td_world.body);
     edit_td_report(&report);
     parts.hcl_report = insecure_software::MakeHclReport(type_, report, claims);

@@ -18,6 +18,7 @@ namespace caravan::ops {
 namespace {
 
 constexpr size_t kMaxStorePrefix = 512;
+constexpr uint32_t kMaxInsecureDevices = 16;  // attestation/insecure_software/insecure_devices.h
 constexpr uint32_t kMaxVmpl = 3;
 constexpr uint32_t kMaxGpus = 64;
 
@@ -190,6 +191,11 @@ void CheckNvidiaGpus(const v1::Config& config, Checker* check) {
                 absl::StrCat("\"", gpus.library(), "\" is neither a file's name nor absolute"),
                 nested);
   }
+  if (attester.has_nvidia_gpus() && attester.insecure_software().gpus() > 0) {
+    check->Fail(attester, "nvidia_gpus",
+                "is set beside insecure_software.gpus: a node has real GPUs or pretended ones",
+                {Field(config, "attester")});
+  }
   std::set<uint32_t> seen;
   for (uint32_t index : gpus.indices()) {
     if (index >= kMaxGpus) {
@@ -198,6 +204,26 @@ void CheckNvidiaGpus(const v1::Config& config, Checker* check) {
     } else if (!seen.insert(index).second) {
       check->Fail(gpus, "indices", absl::StrCat(index, " is listed twice"), nested);
     }
+  }
+}
+
+void CheckInsecureDevices(const v1::Config& config, Checker* check) {
+  const v1::AttesterConfig& attester = config.attester();
+  const v1::InsecureSoftwareConfig& insecure = attester.insecure_software();
+  const std::vector<const FieldDescriptor*> nested = {Field(config, "attester"),
+                                                      Field(attester, "insecure_software")};
+  const std::pair<const char*, uint32_t> counts[] = {{"gpus", insecure.gpus()},
+                                                     {"switches", insecure.switches()}};
+  for (const auto& [field, count] : counts) {
+    if (count <= kMaxInsecureDevices) continue;
+    check->Fail(insecure, field, absl::StrCat(count, " is not between 0 and ", kMaxInsecureDevices),
+                nested);
+  }
+  if (insecure.gpus() == 0 && insecure.switches() > 0) {
+    check->Fail(insecure, "switches", "is set, but there are no gpus that they could link", nested);
+  }
+  if (insecure.gpus() > 0 && attester.has_nvidia_gpus()) {
+    check->Fail(insecure, "gpus", "is set, but nvidia_gpus names real ones: keep one", nested);
   }
 }
 
@@ -216,6 +242,8 @@ void CheckAttester(const v1::Config& config, Checker* check) {
     check->Fail(attester.insecure_software(), "root_directory",
                 "is required: make one with `caravanctl insecure-root create`",
                 {Field(config, "attester"), Field(attester, "insecure_software")});
+  } else if (attester.has_insecure_software()) {
+    CheckInsecureDevices(config, check);
   }
 }
 

@@ -120,6 +120,18 @@ INSTANTIATE_TEST_SUITE_P(
                   "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
                   "policy_file: \"p\"\nattester {\n  insecure_software {}\n}\n",
                   ":6:3: ", "attester.insecure_software.root_directory: is required"},
+        BadConfig{
+            "TooManyInsecureGpus",
+            "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
+            "policy_file: \"p\"\nattester {\n  insecure_software {\n    root_directory: \"r\"\n"
+            "    gpus: 17\n  }\n}\n",
+            ":8:5: ", "attester.insecure_software.gpus: 17 is not between 0 and 16"},
+        BadConfig{
+            "InsecureSwitchesAlone",
+            "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
+            "policy_file: \"p\"\nattester {\n  insecure_software {\n    root_directory: \"r\"\n"
+            "    switches: 2\n  }\n}\n",
+            ":8:5: ", "there are no gpus that they could link"},
         BadConfig{"LimitTooSmall",
                   absl::StrCat(kGood, "limits {\n  max_half_open: 1\n  max_applications: 9999\n}"),
                   ":8:3: ", "limits.max_applications: 9999 is not between 1 and 4096"},
@@ -135,6 +147,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"GpuTwice",
                   WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: [1, 2, 1] } }"),
                   ":5:17: ", "attester.nvidia_gpus.indices: 1 is listed twice"},
+        BadConfig{"GpusRealAndPretended",
+                  WithAttester("attester { insecure_software { root_directory: \"r\" gpus: 1 }\n"
+                               "  nvidia_gpus {} }"),
+                  ":5:3: ", "attester.nvidia_gpus: is set beside insecure_software.gpus"},
         BadConfig{"GpuIndex",
                   WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: 64 } }"),
                   ":5:17: ", "attester.nvidia_gpus.indices: 64 is not between 0 and 63"},
