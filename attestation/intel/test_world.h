@@ -33,7 +33,9 @@ class TestWorld {
 
   explicit TestWorld(WorldKind kind = WorldKind::kTd10);
 
-  // Signs and assembles everything as it stands now, and verifies it.
+  // Signs and assembles everything as it stands now.
+  std::pair<EvidenceSet, Endorsements> Assemble();
+  // Verifies what Assemble() gives.
   Appraisal Appraise();
 
   // Expects that the world is refused, by the check `id` ("CHAIN": with the kind's prefix) before

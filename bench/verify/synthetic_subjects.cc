@@ -61,8 +61,8 @@ Subject Snp() {
 
 Subject Intel(std::string name, attestation::intel::WorldKind kind) {
   attestation::intel::TestWorld world(kind);
-  auto [item, endorsements] = world.Make();
-  return MakeSubject(std::move(name), {{std::move(item)}}, std::move(endorsements), world.policy,
+  auto [evidence, endorsements] = world.Assemble();
+  return MakeSubject(std::move(name), std::move(evidence), std::move(endorsements), world.policy,
                      world.expected, world.now);
 }
 
@@ -99,7 +99,7 @@ std::vector<Subject> SyntheticSubjects() {
   using attestation::intel::WorldKind;
   return {Snp(), Intel("tdx v4, synthetic", WorldKind::kTd10),
           Intel("tdx v5, synthetic", WorldKind::kTd15),
-          Intel("sgx v3, synthetic", WorldKind::kSgx3), Manifest()};
+          Intel("sgx v3, synthetic", WorldKind::kSgx3), Gpu()};
 }
 
 }  // namespace caravan::bench
