@@ -63,7 +63,8 @@ absl::Status Main(int argc, char** argv) {
                                                      {"--algorithm", "auto"},
                                                      {"--suite", ""},
                                                      {"--chunk-log2", "17"},
-                                                     {"--lanes", "0"}});
+                                                     {"--lanes", "0"},
+                                                     {"--ranks-per-node", "1"}});
   if (!settings.ok()) return settings.status();
   const std::string engine = settings->extra.at("--engine");
   std::vector<std::string> daemons;
@@ -75,11 +76,16 @@ absl::Status Main(int argc, char** argv) {
   const absl::StatusOr<CollectiveOptions> options = ReadCollectiveOptions(*settings);
   if (!options.ok()) return options.status();
 
+  const int per_node = options->communicator.ranks_per_node;
+  if (settings->ranks % per_node != 0) {
+    return absl::InvalidArgumentError("flag --ranks-per-node: must divide the number of ranks");
+  }
   std::vector<std::unique_ptr<Cluster>> clusters;
   for (const std::string& relative : daemons) {
     const absl::StatusOr<std::string> daemon = BesideThisProgram(relative);
     if (!daemon.ok()) return daemon.status();
-    absl::StatusOr<std::unique_ptr<Cluster>> cluster = Cluster::Start(*daemon, settings->ranks);
+    absl::StatusOr<std::unique_ptr<Cluster>> cluster =
+        Cluster::Start(*daemon, settings->ranks / per_node);
     if (!cluster.ok()) return cluster.status();
     clusters.push_back(*std::move(cluster));
   }
@@ -98,7 +104,7 @@ absl::Status Main(int argc, char** argv) {
   benchmark.make_rank = [&](int rank) {
     std::vector<NodePlace> places;
     for (const auto& cluster : clusters) {
-      places.push_back({cluster->runtime_dir(rank), cluster->control_address(0)});
+      places.push_back({cluster->runtime_dir(rank / per_node), cluster->control_address(0)});
     }
     return MakeCollectiveRank(*settings, *options, rank, places);
   };

@@ -297,6 +297,11 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
   if (!absl::SimpleAtoi(settings.extra.at("--lanes"), &options.communicator.lanes)) {
     return absl::InvalidArgumentError("flag --lanes: must be a number from 0 to 16");
   }
+  if (!absl::SimpleAtoi(settings.extra.at("--ranks-per-node"),
+                        &options.communicator.ranks_per_node) ||
+      options.communicator.ranks_per_node < 1 || options.communicator.ranks_per_node > 64) {
+    return absl::InvalidArgumentError("flag --ranks-per-node: must be a number from 1 to 64");
+  }
   return options;
 }
 

@@ -6,6 +6,7 @@
 #ifndef CARAVAN_DAEMON_ENGINE_ENGINE_H_
 #define CARAVAN_DAEMON_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,7 +49,17 @@ struct Peer {
   std::vector<transport::DataConnection> lanes;  // index = lane
 };
 
-// One member's part of one epoch.
+// One of a node's own ranks: its application's ring and memory.
+struct LocalRank {
+  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
+  std::shared_ptr<BufferTable> buffers;
+  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+  // Set, and the eventfd written, when the rank leaves while others of the node stay; null: never.
+  std::shared_ptr<const std::atomic<bool>> left;
+};
+
+// One member's part of one epoch. Members are nodes; where several ranks share each (`local`), rank
+// and size count nodes, here and wherever records and peers are named.
 struct GroupConfig {
   crypto::EpochId epoch{};
   std::string name;
@@ -58,11 +69,9 @@ struct GroupConfig {
   int chunk_log2 = 17;
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   collective::SelectorTable selector;
-  crypto::SecretBytes sender_parent;   // ours
-  std::vector<Peer> peers;             // every other rank
-  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
-  std::shared_ptr<BufferTable> buffers;
-  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+  crypto::SecretBytes sender_parent;  // ours
+  std::vector<Peer> peers;            // every other member
+  std::vector<LocalRank> local;       // this node's ranks in their order, as many on every node
   // Called once, on the communicator's reactor, at the first local fault. Must not block, nor call
   // Remove() or List(); Fail() is fine.
   std::function<void(Fault)> on_fault;
@@ -71,10 +80,11 @@ struct GroupConfig {
 struct GroupStatus {
   std::string name;
   crypto::EpochId epoch{};
-  uint16_t rank = 0;
-  uint16_t size = 0;
-  std::string suite;   // "AES_256_GCM/ipsec-mb"
-  uint32_t lanes = 0;  // a peer
+  uint16_t rank = 0;              // the first of this node's
+  uint16_t size = 0;              // ranks
+  uint16_t local = 1;             // of them on this node
+  std::string suite;              // "AES_256_GCM/ipsec-mb"
+  uint32_t lanes = 0;             // a peer
   collective::SelectorTable selector;
   uint64_t operations = 0;        // completed
   collective::Counters expected;  // by the plans
@@ -108,7 +118,7 @@ class Engine {
   virtual ~Engine() = default;
 
   // Lays out the ring and starts serving it on the reactor that has the fewest communicators; owns
-  // lanes and wake_fd even where it fails.
+  // lanes and wake_fds even where it fails.
   // InvalidArgument when the configuration contradicts itself, AlreadyExists for an epoch that is
   // served.
   virtual absl::Status AddGroup(GroupConfig config) = 0;

@@ -197,8 +197,10 @@ TEST_F(ReactorsTest, RefuseAnEpochThatAnotherReactorServes) {
   config.epoch = comm->epoch();
   config.name = "again";
   config.size = 1;
-  config.ring = *SharedMemory::Create("ring", sizeof(v1::SharedRing));
-  config.buffers = std::make_shared<BufferTable>(1 << 20);
+  LocalRank local;
+  local.ring = *SharedMemory::Create("ring", sizeof(v1::SharedRing));
+  local.buffers = std::make_shared<BufferTable>(1 << 20);
+  config.local.push_back(std::move(local));
   config.sender_parent = *crypto::SecretBytes::Random(crypto::kParentSize);
   EXPECT_EQ(engines[0]->AddGroup(std::move(config)).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(engines[0]->List().size(), 1u);

@@ -69,6 +69,7 @@ v1::CommunicatorInfo Describe(const engine::GroupStatus& group) {
   info.set_expected_sent_bytes(group.expected.sent);
   info.set_tag_failures(group.tag_failures);
   info.set_memory_bytes(group.memory_bytes);
+  info.set_ranks_here(group.local);
   info.set_failure(std::string(group.failure.message()));
   info.set_selector_table(collective::Canonical(group.selector));
   info.set_lanes(group.lanes);

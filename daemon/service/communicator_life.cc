@@ -58,12 +58,16 @@ absl::Status CommunicatorManager::Destroy(const Application& application, uint64
   Membership& membership = *(*communicator)->membership;
   // No member is told: those who still need this rank will ask, and get this answer.
   bool first = false;
-  membership.Decide(
+  const v1::FaultReport decided = membership.Decide(
       MakeReport(absl::CancelledError(absl::StrCat(
                      (*communicator)->who, ": application (pid ", application.credentials.pid,
                      ") has left communicator ", membership.roster().communicator())),
                  membership.rank(), membership.rank()),
       &first);
+  // Other applications of this node may be in it: they hear why.
+  if (RanksPerNode(membership.roster()) > 1) {
+    options_.engine->Fail(membership.epoch(), ToStatus(decided));
+  }
   options_.engine->Remove(membership.epoch());
   epochs_.Retire(membership.epoch());
   Forget(handle);

@@ -23,6 +23,7 @@
 #include "daemon/service/epoch_table.h"
 #include "daemon/service/failure.h"
 #include "daemon/service/lineage.h"
+#include "daemon/service/local_party.h"
 #include "daemon/service/peer.h"
 #include "daemon/service/rendezvous.h"
 #include "daemon/service/root_choice.h"
@@ -37,8 +38,9 @@ struct CreateOptions {
   uint32_t rank = 0;
   uint32_t size = 1;
   uint32_t chunk_log2 = 17;
-  uint32_t lanes = 0;  // 0: as the root chooses
-  std::string suite;   // empty: the root chooses
+  uint32_t lanes = 0;           // 0: as the root chooses
+  uint32_t ranks_per_node = 1;  // that share each node, with consecutive numbers
+  std::string suite;            // empty: the root chooses
   // Not 0: the members are these ranks of that communicator of the application, which may have
   // failed; it gives name and root_address.
   uint64_t parent = 0;
@@ -102,11 +104,11 @@ class CommunicatorManager : public PeerHandler {
                                  v1::DescribeOperationReply* reply) override;
 
  private:
-  struct Communicator {
+  struct Communicator : LocalSeat {
     uint64_t handle = 0;
     std::shared_ptr<Application> application;
-    std::string who;            // "rank 1 (node-b)"
-    Cancellation cancellation;  // set when the application ends
+    uint32_t rank = 0;
+    std::string who;  // "rank 1 (node-b)"
     std::optional<Lineage> lineage;
     // Guarded by the manager's mutex.
     std::shared_ptr<Membership> membership;
@@ -130,10 +132,18 @@ class CommunicatorManager : public PeerHandler {
   // By whichever of the two it takes.
   absl::StatusOr<Joined> JoinAnywhere(Communicator& communicator, const v1::JoinRequest& request,
                                       const CreateOptions& options, absl::Time deadline);
-  absl::Status Establish(Communicator& communicator, const CreateOptions& options, Joined joined,
-                         absl::Time deadline);
-  absl::Status StartGroup(Communicator& communicator, Membership& membership,
-                          const CreateOptions& options);
+  // What the node's own ranks make together; by itself where ranks share no node.
+  using Seats = std::vector<std::shared_ptr<Communicator>>;
+  absl::StatusOr<std::string> CreateTogether(const std::shared_ptr<Communicator>& communicator,
+                                             const v1::JoinRequest& request,
+                                             const CreateOptions& options, absl::Time deadline);
+  // Joins and establishes for all `seats`, as `lead`. The suite.
+  absl::StatusOr<std::string> CreateFor(Communicator& lead, const Seats& seats,
+                                        const v1::JoinRequest& request,
+                                        const CreateOptions& options, absl::Time deadline);
+  absl::Status Establish(Communicator& lead, const Seats& seats, const CreateOptions& options,
+                         Joined joined, absl::Time deadline);
+  absl::Status StartGroup(const Seats& seats, Membership& membership, const CreateOptions& options);
   void Forget(uint64_t handle);
   // Ends it on all ranks with `reason`, then here for good.
   void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);
@@ -145,6 +155,7 @@ class CommunicatorManager : public PeerHandler {
   const Options options_;
   const RootFinder finder_;
   Rendezvous rendezvous_;
+  LocalParties parties_;
   EpochTable epochs_;
   WorkerPool workers_;
   FailureArbiter arbiter_;

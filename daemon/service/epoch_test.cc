@@ -119,6 +119,10 @@ INSTANTIATE_TEST_SUITE_P(
                "policy_digest"},
         Damage{"Chunk", [](v1::Roster* r) { r->set_chunk_log2(19); }, "chunk_log2 is 19"},
         Damage{"Lanes", [](v1::Roster* r) { r->set_lanes(0); }, "lanes is 0"},
+        Damage{"RanksPerNode", [](v1::Roster* r) { r->set_ranks_per_node(2); },
+               "ranks_per_node differs"},
+        Damage{"TooManyRanksPerNode", [](v1::Roster* r) { r->set_ranks_per_node(65); },
+               "ranks_per_node is 65"},
         Damage{"Selector", [](v1::Roster* r) { r->set_selector_table("other"); },
                "selector table: has"}),
     [](const testing::TestParamInfo<Damage>& info) { return info.param.name; });
@@ -143,6 +147,7 @@ TEST(EpochId, ChangesWithEveryPartThatIsBound) {
   add([](v1::Roster*) {});
   add([](v1::Roster* r) { r->set_communicator("trai"); });
   add([](v1::Roster* r) { r->set_generation(8); });
+  add([](v1::Roster* r) { r->set_ranks_per_node(2); });
   add([](v1::Roster* r) { r->mutable_members(0)->set_contribution(std::string(32, 'x')); });
   add([](v1::Roster* r) { r->mutable_members(1)->set_spki(std::string(32, 'x')); });
   add([](v1::Roster* r) { r->mutable_members(1)->set_root_session(std::string(16, 'x')); });
@@ -152,7 +157,7 @@ TEST(EpochId, ChangesWithEveryPartThatIsBound) {
   add([](v1::Roster* r) { r->set_policy_digest(std::string(32, 'x')); });
   add([](v1::Roster* r) { r->set_chunk_log2(16); });
   add([](v1::Roster* r) { r->set_selector_table("tables"); });
-  EXPECT_EQ(ids.size(), 12u);
+  EXPECT_EQ(ids.size(), 13u);
 }
 
 class EpochSecret : public testing::Test {
