@@ -55,7 +55,7 @@ struct LocalRank {
   std::shared_ptr<BufferTable> buffers;
   int wake_fd = -1;  // eventfd that the application writes; a dup, owned
   // Set, and the eventfd written, when the rank leaves while others of the node stay; null: never.
-  std::shared_ptr<const std::atomic<bool>> left;
+  std::shared_ptr<const std::atomic<bool>> left = nullptr;
 };
 
 // One member's part of one epoch. Members are nodes; where several ranks share each (`local`), rank

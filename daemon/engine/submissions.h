@@ -52,7 +52,7 @@ class Submissions {
   struct Source {
     Ring ring;
     IntakeRules rules;
-    std::shared_ptr<const std::atomic<bool>> left;
+    std::shared_ptr<const std::atomic<bool>> left = nullptr;
     std::optional<Submission> waiting = std::nullopt;  // until the other local ranks have one
   };
 
