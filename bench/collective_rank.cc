@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bench/daemon_counters.h"
 #include "bench/harness/values.h"
+#include "collective/islands.h"
 #include "collective/selector.h"
 
 namespace caravan::bench {
@@ -122,8 +123,9 @@ class CollectiveRank : public Rank {
     spec.op = OperationOf(options_.kind);
     spec.dtype = collective::DataType(options_.type);
     spec.count = count;
-    const auto chosen = collective::Resolve(spec, ranks_, sides_.front().table);
-    return chosen.ok() ? Algorithm(*chosen) : Algorithm::kAuto;
+    const int local = options_.communicator.ranks_per_node;
+    const auto chosen = collective::SelectFor(spec, {ranks_ / local, local}, sides_.front().table);
+    return chosen.ok() ? Algorithm(chosen->algorithm) : Algorithm::kAuto;
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_rates.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "cli/admin_client.h"
 #include "collective/cost.h"
@@ -26,7 +28,8 @@ absl::Status AskDaemonForPlan(const Context& context, const std::string& communi
     auto table = collective::ParseSelectorTable(info.selector_table());
     if (!table.ok()) return table.status();
     options->table = *std::move(table);
-    options->ranks = static_cast<int>(info.size());
+    // Where ranks share nodes, the table is of what travels between nodes.
+    options->ranks = static_cast<int>(info.size() / std::max(1u, info.ranks_here()));
     return absl::OkStatus();
   }
   return absl::NotFoundError(

@@ -15,9 +15,6 @@ namespace caravan::collective {
 // rounded, so that rates which differ little give the same table.
 SelectorTable DeriveTable(const Rates& rates, int size, int chunk_log2 = 17);
 
-// For where nothing was measured: what the default Rates give, for any number of ranks.
-SelectorTable DefaultSelectorTable();
-
 }  // namespace caravan::collective
 
 #endif  // CARAVAN_COLLECTIVE_CROSSOVER_H_

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collective/crossover.h"
+#include "collective/selector.h"
 
 namespace caravan::collective {
 namespace {

@@ -33,6 +33,9 @@ struct SelectorRow {
 
 using SelectorTable = std::vector<SelectorRow>;
 
+// For where nothing was measured: what default rates (cost.h) give, for any number of ranks.
+SelectorTable DefaultSelectorTable();
+
 // u32 rows, then for each op u8, algorithm u8, max_ranks u32, max_bytes u64; little-endian.
 std::string Canonical(const SelectorTable& table);
 // The other way round, of a table from outside. InvalidArgument: not what Canonical() makes, more

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "collective/crossover.h"
 #include "collective/islands.h"
 #include "collective/reference.h"
 #include "collective/shapes_for_test.h"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "collective/crossover.h"
 #include "collective/plan.h"
 #include "collective/reference.h"
 #include "collective/shapes_for_test.h"

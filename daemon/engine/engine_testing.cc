@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "collective/crossover.h"
-
 namespace caravan::engine {
 namespace {
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <thread>
 
-#include "collective/crossover.h"
 #include "collective/types.h"
 #include "crypto/record.h"
 #include "daemon/engine/engine.h"
