@@ -324,6 +324,31 @@ TEST_F(CommandLineTest, RefusesEvidenceThatIsNone) {
   EXPECT_EQ(Run({"verify"}), kUsage);
 }
 
+TEST_F(CommandLineTest, ShowsEvidenceThatIsAnArgumentOrAnOption) {
+  const std::string file = ::testing::TempDir() + "/report";
+  std::string report(1184, '\0');
+  report[0] = 3;
+  report[0x34] = 1;
+  std::ofstream(file, std::ios::binary) << report;
+  EXPECT_EQ(Run({"evidence", "show", file}), kOk);
+  EXPECT_THAT(out(), StartsWith("not verified  sev-snp"));
+  EXPECT_EQ(Run({"evidence", "show", "--evidence", file, "-o", "json"}), kOk);
+  EXPECT_EQ(At("/verified"), "false");
+  EXPECT_EQ(Run({"evidence", "show"}), kUsage);
+}
+
+TEST_F(CommandLineTest, SaysWhichTeeThisMachineLacks) {
+  EXPECT_EQ(Run({"evidence", "collect", "--attester", "configfs-tsm", "--tsm-path", "/nonexistent",
+                 "-o", "json"}),
+            kNotAttested);
+  EXPECT_EQ(At("/error/code"), "\"NOT_FOUND\"");
+  EXPECT_THAT(err(), HasSubstr("/nonexistent: is not there"));
+  EXPECT_EQ(Run({"evidence", "collect", "--attester", "nvml", "--nvml-library", "/nonexistent.so"}),
+            kNotAttested);
+  EXPECT_EQ(Run({"evidence", "collect", "--gpu", "64"}), kUsage);
+  EXPECT_EQ(Run({"evidence"}), kUsage);
+}
+
 TEST_F(CommandLineTest, ChecksConfigurations) {
   const std::string file = ::testing::TempDir() + "/caravan.textproto";
   std::ofstream(file) << "no_such_field: 1\n";

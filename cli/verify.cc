@@ -133,6 +133,15 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
     if (!set.ok()) return set.status();
     for (attestation::Evidence& item : set->items) inputs.evidence.items.push_back(std::move(item));
   }
+  // A nonce says nothing about a CPU's report data, which would go unchecked.
+  const auto& items = inputs.evidence.items;
+  const bool devices = std::all_of(items.begin(), items.end(), [](const auto& item) {
+    return item.kind == EvidenceKind::kNvidia;
+  });
+  if (inputs.expected.devices().nonce().has_value() && !devices) {
+    return absl::InvalidArgumentError(
+        "--report-data has 64 hexadecimal digits, a device's nonce, but the evidence is a CPU's");
+  }
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;
   }

@@ -71,8 +71,8 @@ absl::Status UseGpus(const v1::NvidiaGpusConfig& config, NodeCredentials* creden
   auto made = attester::MakeNvmlAttester(
       {.library = config.library(), .indices = {config.indices().begin(), config.indices().end()}});
   if (!made.ok()) return In("attester: nvidia_gpus", made.status());
-  credentials->attester = attestation::MakeCompositeAttester(std::move(credentials->attester),
-                                                             *std::move(made));
+  credentials->attester =
+      attestation::MakeCompositeAttester(std::move(credentials->attester), *std::move(made));
   return absl::OkStatus();
 }
 

@@ -89,9 +89,8 @@ Part VerifyDevice(const Device& device, const Endorsements& endorsements, const 
     checks.Missing("NVIDIA_SIGNATURE", kSignatureWhat, "there is no certificate to check it with");
     return part;
   }
-  const absl::Status signature = CheckReportSignature(*report, chain.leaf->public_key());
-  checks.Require(signature.ok(), "NVIDIA_SIGNATURE", kSignatureWhat,
-                 std::string(signature.message()));
+  checks.Require(chain.signature.ok(), "NVIDIA_SIGNATURE", kSignatureWhat,
+                 std::string(chain.signature.message()));
   if (!chain.chip.has_value()) return part;
   const DeviceClass device_class = chain.chip->device_class;
   part.chip = chain.chip->name;

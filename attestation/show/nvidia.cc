@@ -44,12 +44,11 @@ std::string OpaqueName(uint16_t type, DeviceClass device_class) {
                                     "floorswept_ports",
                                     "position_id",
                                     "lock_switch_status",
-                                    "gpu_link_conn",
+                                    "switch_gpu_pdis",
                                     "switch_ports"};
   if (device_class == DeviceClass::kSwitch) {
     if (type == 22) return "device_pdi";
     if (type == 23) return "disabled_ports";
-    if (type == 26) return "switch_gpu_pdis";
   }
   switch (type) {
     case 32:

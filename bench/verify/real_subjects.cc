@@ -7,8 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "attestation/nvidia/golden.h"
-#include "attestation/nvidia/rim_check.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"

@@ -6,11 +6,12 @@
 
 #include "absl/time/time.h"
 #include "attestation/hex.h"
+#include "attestation/insecure_software/forge_rim.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "attestation/intel/test_world.h"
-#include "attestation/nvidia/golden.h"
-#include "attestation/nvidia/rim_world.h"
+#include "attestation/nvidia/rim.h"
+#include "attestation/nvidia/test_world.h"
 #include "attestation/verifier.h"
 #include "bench/verify/subjects.h"
 
@@ -21,6 +22,7 @@ using attestation::Endorsements;
 using attestation::EvidenceSet;
 using attestation::Policy;
 using attestation::ReportData;
+namespace insecure_software = attestation::insecure_software;
 
 template <typename T>
 T OrDie(absl::StatusOr<T> value) {
@@ -64,27 +66,31 @@ Subject Intel(std::string name, attestation::intel::WorldKind kind) {
                      world.expected, world.now);
 }
 
-// A driver's manifest as long as NVIDIA's, and a report's measurements against it.
-Subject Manifest() {
+// A Hopper GPU with its driver's and its VBIOS's manifests, as long as NVIDIA's.
+Subject Gpu() {
   namespace nvidia = attestation::nvidia;
-  nvidia::RimWorld world;
-  world.rim.golden.clear();
-  std::vector<nvidia::MeasuredBlock> blocks;
-  for (uint8_t i = 0; i < 64; ++i) {
-    world.rim.golden.push_back({i, i % 2 == 0, "Measurement", {nvidia::TestDigest(i)}});
-    blocks.push_back({static_cast<uint8_t>(i + 1), std::string(48, i % 2 == 0 ? char(i) : '\0')});
+  nvidia::TestWorld world;
+  world.nvidia().set_any_measurement(false);
+  const auto chain = OrDie(insecure_software::MakeRimChain("GH100", world.now));
+  const auto certificates = OrDie(insecure_software::MakeCertificates(chain));
+  world.Pin(certificates.back());
+  for (const auto& [kind, version] : {std::pair(nvidia::RimKind::kDriver, "550.90.07"),
+                                      std::pair(nvidia::RimKind::kVbios, "96.00.9F.00.01")}) {
+    nvidia::Rim rim{.tag_id = version, .kind = kind, .product = "GH100", .version = version};
+    for (uint8_t i = 0; i < 64; ++i) {
+      const bool active = (i < 32) == (kind == nvidia::RimKind::kDriver);
+      nvidia::GoldenEntry entry{i, active, "Measurement", {{}}};
+      entry.alternatives[0].fill(static_cast<uint8_t>(i + 1));  // golden index i is block i + 1
+      rim.golden.push_back(std::move(entry));
+    }
+    world.endorsements.rims.push_back(OrDie(insecure_software::SignRim(
+        insecure_software::RimText(rim, certificates), chain.leaf_key.get())));
   }
-  Endorsements endorsements;
-  endorsements.rims.push_back(world.Document());
-  return {"nvidia manifest, synthetic",
-          [endorsements = std::move(endorsements), blocks = std::move(blocks),
-           request = world.request, policy = world.policy, now = world.now] {
-            attestation::Appraisal appraisal;
-            attestation::CheckList checks(&appraisal);
-            const auto found = nvidia::FindRim(request, endorsements, policy, now, &checks);
-            return found.has_value() &&
-                   nvidia::CompareGolden({&found->rim}, blocks, false).Matches();
-          }};
+  return {
+      "nvidia gpu, synthetic", [evidence = world.MakeEvidence(), endorsements = world.endorsements,
+                                policy = world.policy, expected = world.expected, now = world.now] {
+        return attestation::VerifyStored(evidence, endorsements, policy, expected, now).accepted();
+      }};
 }
 
 }  // namespace
@@ -93,7 +99,7 @@ std::vector<Subject> SyntheticSubjects() {
   using attestation::intel::WorldKind;
   return {Snp(), Intel("tdx v4, synthetic", WorldKind::kTd10),
           Intel("tdx v5, synthetic", WorldKind::kTd15),
-          Intel("sgx v3, synthetic", WorldKind::kSgx3), Manifest()};
+          Intel("sgx v3, synthetic", WorldKind::kSgx3), Gpu()};
 }
 
 }  // namespace caravan::bench

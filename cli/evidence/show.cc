@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/evidence/show.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,9 +34,15 @@ void PrintTable(const Context& context, const Evidence& item, const Dump& dump) 
               << item.report.size() << " bytes: what the evidence says, which may be false\n";
   for (const DumpSection& section : dump.sections) {
     context.out << "\n" << Paint(Color::kBold, Printable(section.title), context.color) << "\n";
-    Table table({"FIELD", "VALUE", "MEANING"});
-    for (const DumpField& field : section.fields) table.Add({field.name, field.value, field.note});
-    if (!table.empty()) context.out << table.Render("  ");
+    size_t width = 0;
+    for (const DumpField& field : section.fields) width = std::max(width, field.name.size());
+    // Values are of all lengths: the notes stand behind each, not in a column.
+    for (const DumpField& field : section.fields) {
+      context.out << "  " << field.name << std::string(width - field.name.size() + 2, ' ')
+                  << Printable(field.value);
+      if (!field.note.empty()) context.out << "  (" << Printable(field.note) << ")";
+      context.out << "\n";
+    }
   }
   if (dump.problems.empty()) return;
   context.out << "\n" << Paint(Color::kRed, "problems", context.color) << "\n";

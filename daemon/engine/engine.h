@@ -5,6 +5,7 @@
 #ifndef CARAVAN_DAEMON_ENGINE_ENGINE_H_
 #define CARAVAN_DAEMON_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,6 +53,8 @@ struct LocalRank {
   std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
   std::shared_ptr<BufferTable> buffers;
   int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+  // Set, and the eventfd written, when the rank leaves while others of the node stay; null: never.
+  std::shared_ptr<const std::atomic<bool>> left = nullptr;
 };
 
 // One member's part of one epoch. Members are nodes; where several ranks share each (`local`), rank

@@ -198,11 +198,11 @@ void Group::RaiseSubmission(const absl::Status& bad) {
   absl::string_view what = bad.message().substr(0, word);
   absl::string_view name = bad.message().substr(word + 2);
   name.remove_suffix(1);
-  const bool mismatch = name == "OPERATION_MISMATCH";
+  const bool own = name == "APPLICATION_RING" || name == "APPLICATION_BUFFER";
+  const bool cancelled = absl::IsCancelled(bad);
   state_.Raise(
-      absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0, 0,
-      mismatch ? std::string(what) : absl::StrCat("the application's submission ring: ", what),
-      name);
+      cancelled ? bad.code() : absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0,
+      0, own ? absl::StrCat("the application's submission ring: ", what) : std::string(what), name);
 }
 
 bool Group::ReleaseOperations() {

@@ -191,6 +191,11 @@ void CheckNvidiaGpus(const v1::Config& config, Checker* check) {
                 absl::StrCat("\"", gpus.library(), "\" is neither a file's name nor absolute"),
                 nested);
   }
+  if (attester.has_nvidia_gpus() && attester.insecure_software().gpus() > 0) {
+    check->Fail(attester, "nvidia_gpus",
+                "is set beside insecure_software.gpus: a node has real GPUs or pretended ones",
+                {Field(config, "attester")});
+  }
   std::set<uint32_t> seen;
   for (uint32_t index : gpus.indices()) {
     if (index >= kMaxGpus) {

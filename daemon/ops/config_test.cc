@@ -147,6 +147,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"GpuTwice",
                   WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: [1, 2, 1] } }"),
                   ":5:17: ", "attester.nvidia_gpus.indices: 1 is listed twice"},
+        BadConfig{"GpusRealAndPretended",
+                  WithAttester("attester { insecure_software { root_directory: \"r\" gpus: 1 }\n"
+                               "  nvidia_gpus {} }"),
+                  ":5:3: ", "attester.nvidia_gpus: is set beside insecure_software.gpus"},
         BadConfig{"GpuIndex",
                   WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: 64 } }"),
                   ":5:17: ", "attester.nvidia_gpus.indices: 64 is not between 0 and 63"},

@@ -368,7 +368,7 @@ absl::Status CommunicatorManager::StartGroup(const Seats& seats, Membership& mem
       return status;
     }
     rings.push_back(*ring);
-    group.local.push_back({*std::move(ring), seat->application->buffers, wake_fd});
+    group.local.push_back({*std::move(ring), seat->application->buffers, wake_fd, seat->left});
   }
   if (absl::Status status = options_.engine->AddGroup(std::move(group)); !status.ok()) {
     return status;

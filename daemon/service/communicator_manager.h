@@ -5,6 +5,7 @@
 #ifndef CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_
 #define CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -111,6 +112,7 @@ class CommunicatorManager : public PeerHandler {
     // Guarded by the manager's mutex.
     std::shared_ptr<Membership> membership;
     std::shared_ptr<engine::SharedMemory> ring;  // once it stands
+    const std::shared_ptr<std::atomic<bool>> left = std::make_shared<std::atomic<bool>>(false);
   };
   struct Joined {
     v1::Roster roster;
@@ -143,6 +145,8 @@ class CommunicatorManager : public PeerHandler {
                          Joined joined, absl::Time deadline);
   absl::Status StartGroup(const Seats& seats, Membership& membership, const CreateOptions& options);
   void Forget(uint64_t handle);
+  // Whether other ranks of this node stand in the communicator; its handle is forgotten then.
+  bool LeaveOthersBehind(Communicator& communicator);
   // Ends it on all ranks with `reason`, then here for good.
   void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);
   absl::StatusOr<std::shared_ptr<Communicator>> Find(const Application& application,

@@ -121,8 +121,24 @@ TEST_F(IslandsTest, GoesOnWithTheOtherNodesRanks) {
   });
 }
 
-TEST_F(IslandsTest, EndsForAllWithOneOfItsApplications) {
+TEST_F(IslandsTest, EndsForAllOnceARankThatLeftIsNeeded) {
   Begin(2, 2);
+  ExpectSums();
+  members_[3].communicator.reset();
+  EXPECT_EQ(members_[2].communicator->AsyncError(), absl::OkStatus());
+  std::vector<absl::Status> reasons(3);
+  AtOnce(3, [&](size_t r) {
+    while (reasons[r].ok()) reasons[r] = members_[r].Sum();
+  });
+  EXPECT_EQ(reasons[0], reasons[1]);
+  EXPECT_EQ(reasons[0], reasons[2]);
+  EXPECT_THAT(std::string(reasons[0].message()), HasSubstr("rank 3 has left the communicator"));
+}
+
+TEST_F(IslandsTest, EndsForAllWithOneOfItsProcesses) {
+  Begin(2, 2);
+  ExpectSums();
+  // The connection goes first, as when a process dies.
   members_[3].node.reset();
   members_[3].communicator.reset();
   std::vector<absl::Status> reasons(3);
