@@ -31,7 +31,9 @@ constexpr char kPolicy[] =
     "allow_missing_crl: true allow_smt: true allow_incomplete_alias_check: true } "
     "tdx { platform { any_platform: true min_tcb_evaluation_number: 17 } any_measurement: true "
     "any_mr_service_td: true allow_sept_ve: true } "
-    "sgx { platform { any_platform: true min_tcb_evaluation_number: 17 } any_enclave: true }";
+    "sgx { platform { any_platform: true min_tcb_evaluation_number: 17 } any_enclave: true } "
+    "nvidia { any_device: true any_firmware: true allow_missing_ocsp: true "
+    "allow_missing_fwid: true modes: NVIDIA_UNSTATED }";
 
 absl::StatusOr<std::string> ReadFile(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -99,6 +101,11 @@ absl::StatusOr<std::vector<Subject>> RealSubjects(const std::string& folder) {
        "tdx/automata/quotev3.hex",
        {"tdx/automata/evm/0825", "sgx/automata/intel_root_ca_crl.der", "sgx/automata/signing.der"},
        "2025-08-20T00:00:00Z"},
+      {"nvidia gpu",
+       "nvidia/go-nvtrust/attestationReport.txt",
+       {"nvidia/go-nvtrust/gpuAkCertChain.txt", "nvidia/nvtrust/Driver_RIM_test_no_gpu.swidtag",
+        "nvidia/nvtrust/1010_0200_882_96005E0001_test_no_gpu.swidtag"},
+       "2024-06-01T00:00:00Z"},
   };
   std::vector<Subject> subjects;
   for (const Sample& sample : samples) {
