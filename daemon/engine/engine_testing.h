@@ -56,20 +56,27 @@ struct CommunicatorOptionsForTest {
   int socket_buffer = 0;  // SO_SNDBUF and SO_RCVBUF, 0: the kernel's choice
   absl::Duration deadline = absl::Seconds(30);
   uint8_t epoch = 1;  // distinct per communicator of the same engines
-  // The two ends of a lane between ranks a < b, where a test puts something in between.
+  // The two ends of a lane between ranks a < b, where a test puts something in between, or is a
+  // member itself: -1 for the end of a rank without an engine.
   std::function<std::pair<int, int>(int a, int b, int lane)> connect;
 };
+
+// The parent keys of such a communicator.
+crypto::SecretBytes SenderParentForTest(uint8_t epoch, int source);
+crypto::SecretBytes PairParentForTest(uint8_t epoch, int source, int destination);
 
 // Two connected descriptors, as the options say.
 std::pair<int, int> ConnectedPairForTest(bool tcp, int buffer_size);
 
 class CommunicatorForTest {
  public:
-  // One engine a rank.
+  // One engine a rank; null where the test is that member itself.
   CommunicatorForTest(std::vector<Engine*> engines, CommunicatorOptionsForTest options);
   ~CommunicatorForTest();
 
   int size() const { return static_cast<int>(engines_.size()); }
+  bool has_engine(int rank) const { return engines_[rank] != nullptr; }
+  int chunk_log2() const { return chunk_log2_; }
   const crypto::EpochId& epoch() const { return epoch_; }
   BufferForTest Allocate(int rank, uint64_t bytes);
   int wake_fd(int rank) const { return members_[rank]->wake_fd; }
@@ -89,6 +96,7 @@ class CommunicatorForTest {
   };
 
   std::vector<Engine*> engines_;
+  const int chunk_log2_;
   crypto::EpochId epoch_{};
   std::vector<std::unique_ptr<Member>> members_;
   std::mutex mutex_;

@@ -64,6 +64,7 @@ class Lane {
   bool hung_up = false;        // epoll saw the peer's end: read until recv() says so
   bool receive_ended = false;  // the peer closed, or the connection broke
   bool send_ended = false;
+  int error = 0;  // errno of the call that broke it; 0: the peer closed
 
   // The record at the head of the receive buffer, once its header was matched.
   struct Head {

@@ -2,7 +2,9 @@
 #include "daemon/engine/receiver.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -129,6 +131,22 @@ void Receiver::Hold(Lane& lane, Operation& operation, uint32_t index,
   operation.MakeSendable(index);
 }
 
+std::string Receiver::DescribeBrokenTag(const Operation& operation, const Step& step) const {
+  std::string what = "the record's tag does not match";
+  if (step.via == step.source) return what;
+  const std::vector<uint16_t> ranks = collective::AnswerableFor(operation.plan(), step);
+  if (ranks.size() == 1) {
+    return absl::StrCat(what, ": ", state_.NameOf(step.source), " sealed it; ",
+                        state_.NameOf(step.via), " handed it on, and checks what it hands on");
+  }
+  absl::StrAppend(&what, ": one of ");
+  for (uint16_t rank : ranks) {
+    absl::StrAppend(&what, rank == ranks.front() ? "" : ", ", state_.NameOf(rank));
+  }
+  return absl::StrCat(what, " broke it: the first sealed it for this rank alone, the others ",
+                      "handed on what they cannot check");
+}
+
 bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
                     absl::Span<const uint8_t> record) {
   const Step& step = operation.plan().steps[index];
@@ -139,7 +157,7 @@ bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
   if (absl::IsDataLoss(opened)) {
     ++state_.tag_failures;
     state_.Raise(absl::StatusCode::kDataLoss, lane.peer, &operation, step.phase, step.chunk,
-                 "the record's tag does not match", "RECORD_TAG");
+                 DescribeBrokenTag(operation, step), "RECORD_TAG");
     return false;
   }
   if (!opened.ok()) {
@@ -233,10 +251,15 @@ void Receiver::CheckEnded(Lane& lane) {
     const Operation* operation = state_.window.Get(id);
     const bool receives = operation->receives_left[lane.id] > 0 && lane.received().empty();
     if (!(lane.receive_ended && receives) && operation->unsent[lane.id] == 0) continue;
+    const std::string peer = state_.NameOf(lane.peer);
+    // Whatever else a call may fail with is not the peer's doing.
+    const bool left = lane.error == 0 || lane.error == ECONNRESET || lane.error == EPIPE;
     state_.Raise(
         absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
-        absl::StrCat(state_.NameOf(lane.peer), " left the communicator: its connection is closed"),
-        "PEER_CLOSED");
+        left ? absl::StrCat(peer, " left the communicator: its connection is closed")
+             : absl::StrCat("the connection with ", peer, " failed at ",
+                            state_.NameOf(state_.config.rank), ": ", std::strerror(lane.error)),
+        left ? "PEER_CLOSED" : "CONNECTION_FAILED");
     return;
   }
 }
