@@ -35,10 +35,12 @@ constexpr uint64_t kChunk = uint64_t{1} << kChunkLog2;
 
 // Bytes of a block: nothing, an element, an odd number of them, around a chunk, some chunks.
 std::vector<uint64_t> Blocks(const Setting& setting) {
+  // A window of 2 KiB waits for timers: a record that does not fit it is enough.
+  if (setting.tcp && setting.socket_buffer > 0) return {0, 4, 2500};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return {0, 1236, kChunk + 4};
+  return {0, kChunk + 4};
 #else
-  if (setting.tcp && setting.socket_buffer > 0) return {0, 4, kChunk + 4};
+  if (setting.size > 8) return {0, 4, 1236, kChunk + 4};
   return {0, 4, 1236, kChunk - 4, kChunk, kChunk + 4, 3 * kChunk + 100};
 #endif
 }
