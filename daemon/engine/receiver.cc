@@ -2,7 +2,6 @@
 #include "daemon/engine/receiver.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -234,7 +233,8 @@ bool Receiver::Turn(Lane& lane) {
     moved = true;
   }
   // What the peer sent before it left still counts: a lane that cannot send is read to its end.
-  const bool ended = lane.receive_ended || (lane.send_ended && lane.parked_at != 0);
+  const bool ended =
+      lane.receive_ended || (lane.send_ended && (lane.parked_at != 0 || lane.failed_here()));
   if (!state_.faulted() && ended) CheckEnded(lane);
   return moved || state_.faulted();
 }
@@ -252,14 +252,13 @@ void Receiver::CheckEnded(Lane& lane) {
     const bool receives = operation->receives_left[lane.id] > 0 && lane.received().empty();
     if (!(lane.receive_ended && receives) && operation->unsent[lane.id] == 0) continue;
     const std::string peer = state_.NameOf(lane.peer);
-    // Whatever else a call may fail with is not the peer's doing.
-    const bool left = lane.error == 0 || lane.error == ECONNRESET || lane.error == EPIPE;
     state_.Raise(
         absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
-        left ? absl::StrCat(peer, " left the communicator: its connection is closed")
-             : absl::StrCat("the connection with ", peer, " failed at ",
-                            state_.NameOf(state_.config.rank), ": ", std::strerror(lane.error)),
-        left ? "PEER_CLOSED" : "CONNECTION_FAILED");
+        lane.failed_here()
+            ? absl::StrCat("the connection with ", peer, " failed at ",
+                           state_.NameOf(state_.config.rank), ": ", std::strerror(lane.error))
+            : absl::StrCat(peer, " left the communicator: its connection is closed"),
+        lane.failed_here() ? "CONNECTION_FAILED" : "PEER_CLOSED");
     return;
   }
 }

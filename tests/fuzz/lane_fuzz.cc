@@ -31,7 +31,7 @@ std::vector<ShapeForTest> Shapes() {
 }
 
 std::vector<std::unique_ptr<engine::Engine>>& Engines() {
-  static auto& engines = *new std::vector(engine::StartEnginesForTest(2, absl::Microseconds(200)));
+  static auto& engines = *new std::vector(engine::StartEnginesForTest(2));
   return engines;
 }
 
@@ -65,11 +65,18 @@ std::string Recorded(const ShapeForTest& shape) {
 
 }  // namespace
 
+// Of two ranks' plans these have all there is: several phases and chunks of pair and sender keys,
+// counts that differ by rank, empty records, point to point. Any first byte reaches the others.
 std::vector<std::string> Seeds() {
-  std::vector<std::string> seeds;
   const std::vector<ShapeForTest> shapes = Shapes();
+  std::vector<std::string> seeds;
   for (size_t i = 0; i < shapes.size(); ++i) {
-    seeds.push_back(static_cast<char>(i) + Recorded(shapes[i]));
+    const bool v = collective::HasCounts(shapes[i].op);
+    const bool both_halves = shapes[i].algorithm == collective::Algorithm::kRingForward &&
+                             shapes[i].op == Op::kAllReduce;
+    if (v || both_halves || shapes[i].op == Op::kBarrier || shapes[i].op == Op::kSend) {
+      seeds.push_back(static_cast<char>(i) + Recorded(shapes[i]));
+    }
   }
   return seeds;
 }

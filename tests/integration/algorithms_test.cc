@@ -81,6 +81,8 @@ TEST_P(Algorithms, AreRightAndCountAsPlanned) {
     std::vector<collective::Counters> planned(static_cast<size_t>(size));
     // Nothing, an element a block, blocks of an odd length, blocks of a chunk and some.
     std::vector<uint64_t> blocks = {0, 4, 1236, (1 << kChunkLog2) + 4};
+    // A window of 2 KiB waits for timers: a record that does not fit it is enough.
+    if (GetParam().tiny) blocks = {0, 4, 2500};
     if (shape.op == collective::Operation::kBarrier) blocks = {0};
     uint64_t operations = 0;
     for (const uint64_t block : blocks) {
@@ -137,7 +139,7 @@ TEST_P(Algorithms, AreRightAndCountAsPlanned) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Algorithms,
-                         ::testing::Values(Case{2, false}, Case{5, false}, Case{5, true},
+                         ::testing::Values(Case{2, false}, Case{5, false}, Case{3, true},
                                            Case{16, false}),
                          [](const auto& info) {
                            return absl::StrCat(info.param.size, "Daemons",

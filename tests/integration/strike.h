@@ -21,7 +21,7 @@ enum class Blow : uint8_t {
   kKill,      // SIGKILL
   kStop,      // SIGSTOP
   kReset,     // every lane is reset (RST), and stays open here
-  kSlow,      // lanes give and take a byte at a time for a while, then a few hundred
+  kSlow,      // each call on a lane takes milliseconds, for a while
   kDeaf,      // lanes give nothing any more: the peers' sockets fill up
   kFull,      // lanes take nothing any more, as if the peers did not read
   kNoMemory,  // one call on each lane fails with ENOMEM

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/integration/struck_sockets.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -13,15 +13,16 @@
 namespace caravan::testing {
 namespace {
 
-constexpr int kSlowCalls = 3000;    // of a byte each
-constexpr size_t kSlowBytes = 499;  // then so many
+constexpr int kSlowCalls = 100;
+constexpr int kSlowMs = 5;
 
 struct Behaviour {
   std::optional<SocketFault> fault;
   int calls = 0;
 };
 
-// A communicator's lanes are used on one thread of the engine. Threads that are ending may still close something.
+// A communicator's lanes are used on one thread of the engine. Threads that are ending may still
+// close something.
 thread_local bool has_sockets = false;
 
 std::map<int, Behaviour>& Known() {
@@ -37,26 +38,27 @@ void Reset(int fd) {
   (void)!connect(fd, &nobody, sizeof(nobody));
 }
 
-// What a call may move: nothing with errno set, or up to so many bytes.
-std::optional<size_t> Allowance(int fd, bool receives) {
+// Whether a call goes to the kernel; else errno says what it fails with. Never less than was asked
+// for: a call that moves less tells its caller that the socket is empty, or full.
+bool MayGo(int fd, bool receives) {
   Behaviour& socket = Known()[fd];
-  if (!socket.fault.has_value()) return SIZE_MAX;
+  if (!socket.fault.has_value()) return true;
   switch (*socket.fault) {
     case SocketFault::kReset:
-      return SIZE_MAX;
+      return true;
     case SocketFault::kSlow:
-      return ++socket.calls > kSlowCalls ? kSlowBytes : 1;
+      if (++socket.calls <= kSlowCalls) poll(nullptr, 0, kSlowMs);
+      return true;
     case SocketFault::kNoMemory:
       socket.fault.reset();
       errno = ENOMEM;
-      return std::nullopt;
+      return false;
     case SocketFault::kDeaf:
     case SocketFault::kFull:
-      if (receives != (*socket.fault == SocketFault::kDeaf)) return SIZE_MAX;
       errno = EAGAIN;
-      return std::nullopt;
+      return receives != (*socket.fault == SocketFault::kDeaf);
   }
-  return SIZE_MAX;
+  return true;
 }
 
 }  // namespace
@@ -71,23 +73,13 @@ void FailSockets(SocketFault fault) {
 }  // namespace caravan::testing
 
 extern "C" ssize_t recv(int fd, void* buffer, size_t size, int flags) {
-  const auto allowed = caravan::testing::Allowance(fd, /*receives=*/true);
-  if (!allowed.has_value()) return -1;
-  return syscall(SYS_recvfrom, fd, buffer, std::min(size, *allowed), flags, nullptr, nullptr);
+  if (!caravan::testing::MayGo(fd, /*receives=*/true)) return -1;
+  return syscall(SYS_recvfrom, fd, buffer, size, flags, nullptr, nullptr);
 }
 
 extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  const auto allowed = caravan::testing::Allowance(fd, /*receives=*/false);
-  if (!allowed.has_value()) return -1;
-  if (*allowed == SIZE_MAX || message->msg_iovlen == 0) {
-    return syscall(SYS_sendmsg, fd, message, flags);
-  }
-  iovec first = message->msg_iov[0];
-  first.iov_len = std::min(first.iov_len, *allowed);
-  msghdr less = *message;
-  less.msg_iov = &first;
-  less.msg_iovlen = 1;
-  return syscall(SYS_sendmsg, fd, &less, flags);
+  if (!caravan::testing::MayGo(fd, /*receives=*/false)) return -1;
+  return syscall(SYS_sendmsg, fd, message, flags);
 }
 
 extern "C" int close(int fd) {

@@ -11,7 +11,7 @@ namespace caravan::testing {
 
 enum class SocketFault : uint8_t {
   kReset,     // RST now
-  kSlow,      // a byte a call for some thousand calls, then a few hundred
+  kSlow,      // calls take milliseconds, for a while
   kDeaf,      // recv has nothing (EAGAIN)
   kFull,      // sendmsg takes nothing (EAGAIN)
   kNoMemory,  // the next call fails with ENOMEM
