@@ -75,6 +75,19 @@ class Bruck {
 
 }  // namespace
 
+std::vector<uint16_t> AnswerableFor(const Plan& plan, const Step& step) {
+  if (plan.spec.algorithm != Algorithm::kBruckForward) return {step.via};
+  std::vector<uint16_t> ranks;
+  const int distance = (plan.rank - step.source + plan.size) % plan.size;
+  int gone = 0;
+  // To a relay the block goes by the same lowest bits as to its destination.
+  while (gone != distance) {
+    ranks.push_back(static_cast<uint16_t>((step.source + gone) % plan.size));
+    gone += LowestBit(distance - gone);
+  }
+  return ranks;
+}
+
 void BruckForwardAllToAll(PlanBuilder& builder) {
   Bruck bruck(builder);
   for (uint32_t c = 0; c < bruck.chunks(); ++c) bruck.AddChunk(c);

@@ -160,6 +160,11 @@ struct Plan {
   std::vector<uint32_t> chunk_step_;                     // step of each chunk of each stream
 };
 
+// The ranks that may have broken the record of a kOpen or kRelay step, the first to have it first.
+// Whoever opens a record judges its tag before handing it on, so `via` answers for it alone; ranks
+// that only relay cannot judge: then the source and every rank after it may have.
+std::vector<uint16_t> AnswerableFor(const Plan& plan, const Step& step);
+
 // Builds and checks the plan of `rank` among `size` (1 to 65534). InvalidArgument on a bad spec;
 // Unimplemented when the algorithm does not fit the operation. A plan that would repeat
 // (source, destination, phase, chunk) is refused with Internal.

@@ -350,5 +350,44 @@ TEST(Explain, NamesAlgorithmRoundsAndBytes) {
   EXPECT_THAT(text, HasSubstr("forwarded        32768 bytes"));
 }
 
+TEST(AnswerableFor, NamesWhoHadTheRecordSinceItWasLastJudged) {
+  OperationSpec spec;
+  spec.op = Operation::kAllToAll;
+  spec.count = 10;
+  spec.algorithm = Algorithm::kBruckForward;
+  for (int size = 2; size <= 9; ++size) {
+    std::vector<std::shared_ptr<const Plan>> plans;
+    for (int rank = 0; rank < size; ++rank) plans.push_back(*BuildPlan(spec, rank, size));
+    auto sends = [&](uint16_t from, uint16_t to, const Step& record) {
+      return std::any_of(plans[from]->steps.begin(), plans[from]->steps.end(), [&](const Step& s) {
+        const uint16_t* targets = plans[from]->targets.data() + s.first_target;
+        return s.source == record.source && s.destination == record.destination &&
+               s.chunk == record.chunk &&
+               std::find(targets, targets + s.target_count, to) != targets + s.target_count;
+      });
+    };
+    for (const auto& plan : plans) {
+      for (const Step& step : plan->steps) {
+        if (step.kind != StepKind::kOpen && step.kind != StepKind::kRelay) continue;
+        std::vector<uint16_t> ranks = AnswerableFor(*plan, step);
+        EXPECT_EQ(ranks.front(), step.source);
+        EXPECT_EQ(ranks.back(), step.via);
+        ranks.push_back(static_cast<uint16_t>(plan->rank));
+        for (size_t i = 0; i + 1 < ranks.size(); ++i) {
+          EXPECT_TRUE(sends(ranks[i], ranks[i + 1], step)) << size << " ranks";
+        }
+      }
+    }
+  }
+  // Who opens what it hands on has judged it.
+  spec.op = Operation::kAllGather;
+  spec.algorithm = Algorithm::kRingForward;
+  const auto plan = *BuildPlan(spec, 0, 4);
+  for (const Step& step : plan->steps) {
+    if (step.kind != StepKind::kOpen) continue;
+    EXPECT_EQ(AnswerableFor(*plan, step), std::vector<uint16_t>{3});
+  }
+}
+
 }  // namespace
 }  // namespace caravan::collective

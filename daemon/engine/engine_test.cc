@@ -5,17 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <iterator>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "collective/plan.h"
-#include "collective/reference.h"
-#include "collective/shapes_for_test.h"
+#include "collective/selector.h"
 #include "daemon/engine/engine_testing.h"
+#include "daemon/engine/operations_testing.h"
 
 namespace caravan::engine {
 namespace {
@@ -37,15 +34,6 @@ std::string NameOf(const ::testing::TestParamInfo<Shape>& info) {
                       info.param.tcp ? "Tcp" : "Unix", info.param.socket_buffer > 0 ? "Tiny" : "");
 }
 
-// One operation on all ranks, from submission to the compared result.
-struct Running {
-  std::vector<collective::OperationSpec> specs;
-  std::vector<BufferForTest> outputs;
-  std::vector<uint64_t> ids;
-  std::vector<collective::Bytes> expected;
-  std::string what;
-};
-
 class EngineTest : public ::testing::TestWithParam<Shape> {
  protected:
   void SetUp() override {
@@ -61,105 +49,15 @@ class EngineTest : public ::testing::TestWithParam<Shape> {
     return std::make_unique<CommunicatorForTest>(PointersForTest(engines_), options);
   }
 
-  // `spec` as rank 0 sees it; Send goes from rank 0 to the last rank.
-  Running Submit(CommunicatorForTest& comm, collective::OperationSpec spec, bool in_place = false) {
-    const int p = comm.size();
-    Running run;
-    std::vector<collective::Bytes> inputs;
-    spec.chunk_log2 = 14;
-    for (collective::OperationSpec own : collective::ViewsForTest(spec, p, ++seed_)) {
-      const int r = static_cast<int>(run.specs.size());
-      if (spec.op == Op::kSend) {
-        own.op = r == 0 ? Op::kSend : Op::kRecv;
-        own.peer = static_cast<uint16_t>(r == 0 ? p - 1 : 0);
-      }
-      run.specs.push_back(own);
-      inputs.push_back(collective::RandomNumbersForTest(spec.dtype, own.InputBytes(r, p), ++seed_));
-    }
-    if (spec.op == Op::kSend) {
-      // Only the ends of the transfer take part.
-      run.specs = {run.specs.front(), run.specs.back()};
-      inputs = {inputs.front(), inputs.back()};
-    }
-    run.what = absl::StrCat(spec.Describe(), " by algorithm ", static_cast<int>(spec.algorithm),
-                            in_place ? " in place" : "");
-    run.expected = spec.op == Op::kSend
-                       ? std::vector<collective::Bytes>{{}, inputs.front()}
-                       : collective::ExpectedOutputsForTest(Resolved(run.specs, p), inputs);
-    for (size_t i = 0; i < run.specs.size(); ++i) {
-      const int rank = RankOf(run, i, p);
-      const collective::OperationSpec& own = run.specs[i];
-      const uint64_t out = run.expected[i].size();
-      const collective::InPlace shared = own.InPlaceOffsets(rank);
-      BufferForTest input;
-      BufferForTest output;
-      v1::SubmitEntry entry;
-      if (in_place && shared.allowed && spec.op != Op::kSend) {
-        output = input = comm.Allocate(
-            rank, std::max<uint64_t>(shared.output + out, shared.input + inputs[i].size()));
-        entry = EntryForTest(own.op, own.count, spec.dtype, input, output, spec.reduce);
-        entry.input_offset = shared.input;
-        entry.output_offset = shared.output;
-        output.data += entry.output_offset;
-      } else {
-        input = comm.Allocate(rank, inputs[i].size());
-        output = comm.Allocate(rank, out);
-        entry = EntryForTest(own.op, own.count, spec.dtype, input, output, spec.reduce);
-      }
-      if (collective::HasCounts(own.op)) {
-        const BufferForTest counts = comm.Allocate(rank, 2 * sizeof(uint64_t) * p);
-        auto* to = reinterpret_cast<uint64_t*>(counts.data);
-        to = std::copy(own.counts.begin(), own.counts.end(), to);
-        std::copy(own.receive_counts.begin(), own.receive_counts.end(), to);
-        entry.counts_buffer = counts.id;
-      }
-      if (!inputs[i].empty()) {
-        std::memcpy(input.data + entry.input_offset, inputs[i].data(), inputs[i].size());
-      }
-      entry.root = spec.root;
-      entry.peer = run.specs[i].peer;
-      entry.algorithm = static_cast<uint8_t>(spec.algorithm);
-      run.outputs.push_back(output);
-      run.ids.push_back(comm.ring(rank).Submit(entry));
-    }
-    return run;
-  }
-  void Check(CommunicatorForTest& comm, const Running& run) {
-    for (size_t i = 0; i < run.specs.size(); ++i) {
-      const int rank = RankOf(run, i, comm.size());
-      const absl::Status done = comm.ring(rank).Wait(run.ids[i]);
-      ASSERT_TRUE(done.ok())
-          << run.what << ", rank " << rank << ": " << done << " "
-          << comm.WaitFault(rank, absl::ZeroDuration()).value_or(Fault{}).message;
-      if (run.expected[i].empty()) continue;
-      ASSERT_EQ(std::memcmp(run.outputs[i].data, run.expected[i].data(), run.expected[i].size()), 0)
-          << run.what << ", rank " << rank;
-    }
-  }
-  void CheckCounters(CommunicatorForTest& comm) {
-    for (int rank = 0; rank < comm.size(); ++rank) {
-      const GroupStatus status = comm.Status(rank);
-      EXPECT_EQ(status.counted, status.expected) << "rank " << rank;
-      EXPECT_TRUE(status.failure.ok());
-      EXPECT_EQ(status.tag_failures, 0u);
-      EXPECT_GT(status.operations, 0u);
-    }
+  OperationForTest Submit(CommunicatorForTest& comm, const collective::OperationSpec& spec,
+                          bool in_place = false) {
+    return SubmitForTest(comm, spec, ++seed_, in_place);
   }
 
   std::vector<std::unique_ptr<Engine>> engines_;
   std::unique_ptr<CommunicatorForTest> comm_;
 
  private:
-  static int RankOf(const Running& run, size_t i, int p) {
-    return run.specs[0].op == Op::kSend && i == 1 ? p - 1 : static_cast<int>(i);
-  }
-  static std::vector<collective::OperationSpec> Resolved(
-      std::vector<collective::OperationSpec> specs, int p) {
-    for (collective::OperationSpec& spec : specs) {
-      spec.algorithm = collective::Select(spec, p, collective::DefaultSelectorTable())->algorithm;
-    }
-    return specs;
-  }
   uint64_t seed_ = 0;
 };
 
@@ -187,27 +85,27 @@ TEST_P(EngineTest, GivesTheReferenceResultForEachAlgorithmAndSize) {
         collective::OperationSpec spec =
             Spec(op, count, DataType::kFloat32, ReduceOp::kSum, algorithm);
         spec.root = static_cast<uint16_t>(comm_->size() / 2);
-        for (bool in_place : {false, true}) Check(*comm_, Submit(*comm_, spec, in_place));
+        for (bool in_place : {false, true}) CheckForTest(*comm_, Submit(*comm_, spec, in_place));
         if (HasFatalFailure()) return;
       }
     }
   }
-  CheckCounters(*comm_);
+  CheckCountersForTest(*comm_);
 }
 
 TEST_P(EngineTest, ReducesEachTypeWithEachReduction) {
   for (int type = 1; type <= 12; ++type) {
     for (int reduce = 1; reduce <= 5; ++reduce) {
-      Check(*comm_, Submit(*comm_, Spec(Op::kAllReduce, 5003, static_cast<DataType>(type),
-                                        static_cast<ReduceOp>(reduce))));
+      CheckForTest(*comm_, Submit(*comm_, Spec(Op::kAllReduce, 5003, static_cast<DataType>(type),
+                                               static_cast<ReduceOp>(reduce))));
       if (HasFatalFailure()) return;
     }
   }
-  CheckCounters(*comm_);
+  CheckCountersForTest(*comm_);
 }
 
 TEST_P(EngineTest, RunsManyOutstandingOperationsInOrder) {
-  std::vector<Running> runs;
+  std::vector<OperationForTest> runs;
   for (int i = 0; i < 60; ++i) {
     const Op op = kCollectives[i % std::size(kCollectives)];
     runs.push_back(Submit(*comm_, Spec(op, i * 331, DataType::kInt32), i % 3 == 0));
@@ -216,17 +114,17 @@ TEST_P(EngineTest, RunsManyOutstandingOperationsInOrder) {
     }
     if (i % 7 == 0) runs.push_back(Submit(*comm_, Spec(Op::kBarrier, 0)));
   }
-  for (const Running& run : runs) {
-    Check(*comm_, run);
+  for (const OperationForTest& run : runs) {
+    CheckForTest(*comm_, run);
     if (HasFatalFailure()) return;
   }
-  CheckCounters(*comm_);
+  CheckCountersForTest(*comm_);
 }
 
 TEST_P(EngineTest, KeepsCommunicatorsApart) {
   auto other = MakeCommunicator(2);
   auto third = MakeCommunicator(3);
-  std::vector<std::pair<CommunicatorForTest*, Running>> runs;
+  std::vector<std::pair<CommunicatorForTest*, OperationForTest>> runs;
   for (int i = 0; i < 12; ++i) {
     for (CommunicatorForTest* comm : {comm_.get(), other.get(), third.get()}) {
       runs.emplace_back(comm, Submit(*comm, Spec(Op::kAllReduce, 20000 + i)));
@@ -234,17 +132,17 @@ TEST_P(EngineTest, KeepsCommunicatorsApart) {
   }
   third->FailAll(absl::AbortedError("ended on purpose"));
   for (auto& [comm, run] : runs) {
-    if (comm != third.get()) Check(*comm, run);
+    if (comm != third.get()) CheckForTest(*comm, run);
   }
-  CheckCounters(*comm_);
-  CheckCounters(*other);
+  CheckCountersForTest(*comm_);
+  CheckCountersForTest(*other);
 }
 
 TEST_P(EngineTest, MovesManyMebibytesInBoundedMemory) {
   // 32 MiB, less through tiny socket buffers.
   const uint64_t count = GetParam().socket_buffer > 0 ? 1 << 19 : 8 << 20;
-  Check(*comm_, Submit(*comm_, Spec(Op::kAllReduce, count), true));
-  CheckCounters(*comm_);
+  CheckForTest(*comm_, Submit(*comm_, Spec(Op::kAllReduce, count), true));
+  CheckCountersForTest(*comm_);
   EXPECT_LT(comm_->Status(0).memory_bytes, 1u << 20);
 }
 

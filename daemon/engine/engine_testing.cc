@@ -39,6 +39,14 @@ void SetBuffers(int fd, int size) {
 
 }  // namespace
 
+crypto::SecretBytes SenderParentForTest(uint8_t epoch, int source) {
+  return Parent(epoch, 1, source, 0);
+}
+
+crypto::SecretBytes PairParentForTest(uint8_t epoch, int source, int destination) {
+  return Parent(epoch, 2, source, destination);
+}
+
 std::pair<int, int> ConnectedPairForTest(bool tcp, int buffer_size) {
   int fds[2];
   if (!tcp) {
@@ -104,7 +112,10 @@ absl::Status RingClientForTest::Wait(uint64_t id, absl::Duration timeout) {
 
 CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
                                          CommunicatorOptionsForTest options)
-    : engines_(std::move(engines)), local_(options.local), faults_(engines_.size()) {
+    : engines_(std::move(engines)),
+      chunk_log2_(options.chunk_log2),
+      local_(options.local),
+      faults_(engines_.size()) {
   const int p = static_cast<int>(engines_.size());
   epoch_.fill(options.epoch);
   if (!options.connect) {
@@ -131,7 +142,7 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
     config.chunk_log2 = options.chunk_log2;
     config.deadline = options.deadline;
     config.selector = collective::DefaultSelectorTable();
-    config.sender_parent = Parent(options.epoch, 1, rank, 0);
+    config.sender_parent = SenderParentForTest(options.epoch, rank);
     config.on_fault = [this, rank](Fault fault) {
       std::lock_guard<std::mutex> lock(mutex_);
       faults_[rank] = std::move(fault);
@@ -142,9 +153,9 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
       Peer peer;
       peer.rank = static_cast<uint16_t>(other);
       peer.name = "node-" + std::to_string(other);
-      peer.pair_parent_out = Parent(options.epoch, 2, rank, other);
-      peer.pair_parent_in = Parent(options.epoch, 2, other, rank);
-      peer.sender_parent = Parent(options.epoch, 1, other, 0);
+      peer.pair_parent_out = PairParentForTest(options.epoch, rank, other);
+      peer.pair_parent_in = PairParentForTest(options.epoch, other, rank);
+      peer.sender_parent = SenderParentForTest(options.epoch, other);
       peer.lanes.resize(options.lanes);
       config.peers.push_back(std::move(peer));
     }
@@ -159,12 +170,18 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
     }
   }
   for (int rank = 0; rank < p; ++rank) {
+    if (engines_[rank] == nullptr) {
+      for (const LocalRank& local : configs[rank].local) close(local.wake_fd);
+      continue;
+    }
     if (!engines_[rank]->AddGroup(std::move(configs[rank])).ok()) abort();
   }
 }
 
 CommunicatorForTest::~CommunicatorForTest() {
-  for (Engine* engine : engines_) engine->Remove(epoch_);
+  for (Engine* engine : engines_) {
+    if (engine != nullptr) engine->Remove(epoch_);
+  }
   for (const auto& member : members_) close(member->wake_fd);
 }
 
@@ -185,7 +202,9 @@ std::optional<Fault> CommunicatorForTest::WaitFault(int rank, absl::Duration tim
 }
 
 void CommunicatorForTest::FailAll(const absl::Status& reason) {
-  for (Engine* engine : engines_) engine->Fail(epoch_, reason);
+  for (Engine* engine : engines_) {
+    if (engine != nullptr) engine->Fail(epoch_, reason);
+  }
 }
 
 GroupStatus CommunicatorForTest::Status(int rank) {

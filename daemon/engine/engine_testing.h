@@ -57,20 +57,27 @@ struct CommunicatorOptionsForTest {
   absl::Duration deadline = absl::Seconds(30);
   int local = 1;      // ranks on each engine
   uint8_t epoch = 1;  // distinct per communicator of the same engines
-  // The two ends of a lane between engines a < b, where a test puts something in between.
+  // The two ends of a lane between engines a < b, where a test puts something in between, or is a
+  // member itself: -1 for the end of a rank without an engine.
   std::function<std::pair<int, int>(int a, int b, int lane)> connect;
 };
+
+// The parent keys of such a communicator.
+crypto::SecretBytes SenderParentForTest(uint8_t epoch, int source);
+crypto::SecretBytes PairParentForTest(uint8_t epoch, int source, int destination);
 
 // Two connected descriptors, as the options say.
 std::pair<int, int> ConnectedPairForTest(bool tcp, int buffer_size);
 
 class CommunicatorForTest {
  public:
-  // One engine for each `options.local` ranks.
+  // One engine for each `options.local` ranks; null where the test is that member itself.
   CommunicatorForTest(std::vector<Engine*> engines, CommunicatorOptionsForTest options);
   ~CommunicatorForTest();
 
   int size() const { return static_cast<int>(members_.size()); }
+  bool has_engine(int rank) const { return engines_[rank / local_] != nullptr; }
+  int chunk_log2() const { return chunk_log2_; }
   const crypto::EpochId& epoch() const { return epoch_; }
   BufferForTest Allocate(int rank, uint64_t bytes);
   int wake_fd(int rank) const { return members_[rank]->wake_fd; }
@@ -90,6 +97,7 @@ class CommunicatorForTest {
   };
 
   std::vector<Engine*> engines_;
+  const int chunk_log2_;
   crypto::EpochId epoch_{};
   const int local_;
   std::vector<std::unique_ptr<Member>> members_;

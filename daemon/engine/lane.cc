@@ -41,6 +41,7 @@ Io Lane::Receive() {
     return Io::kNothing;
   }
   if (n <= 0) {
+    if (n < 0 && error == 0) error = errno;
     readable = false;
     receive_ended = true;
     return Io::kBroken;
@@ -94,7 +95,10 @@ int64_t Lane::SendSome() {
   do {
     n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno != EAGAIN && errno != ENOBUFS) return -1;
+  if (n < 0 && errno != EAGAIN && errno != ENOBUFS) {
+    if (error == 0) error = errno;
+    return -1;
+  }
   if (n < static_cast<ssize_t>(total)) writable = false;
   return std::max<ssize_t>(n, 0);
 }

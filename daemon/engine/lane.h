@@ -6,6 +6,7 @@
 #define CARAVAN_DAEMON_ENGINE_LANE_H_
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -64,6 +65,10 @@ class Lane {
   bool hung_up = false;        // epoll saw the peer's end: read until recv() says so
   bool receive_ended = false;  // the peer closed, or the connection broke
   bool send_ended = false;
+  int error = 0;  // errno of the call that broke it; 0: the peer closed
+  // A call failed for a reason that is not the peer's end, such as ENOMEM: the connection may well
+  // stand, and would be waited for.
+  bool failed_here() const { return error != 0 && error != ECONNRESET && error != EPIPE; }
 
   // The record at the head of the receive buffer, once its header was matched.
   struct Head {

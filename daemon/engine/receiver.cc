@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -129,6 +130,22 @@ void Receiver::Hold(Lane& lane, Operation& operation, uint32_t index,
   operation.MakeSendable(index);
 }
 
+std::string Receiver::DescribeBrokenTag(const Operation& operation, const Step& step) const {
+  std::string what = "the record's tag does not match";
+  if (step.via == step.source) return what;
+  const std::vector<uint16_t> ranks = collective::AnswerableFor(operation.plan(), step);
+  if (ranks.size() == 1) {
+    return absl::StrCat(what, ": ", state_.NameOf(step.source), " sealed it; ",
+                        state_.NameOf(step.via), " handed it on, and checks what it hands on");
+  }
+  absl::StrAppend(&what, ": one of ");
+  for (uint16_t rank : ranks) {
+    absl::StrAppend(&what, rank == ranks.front() ? "" : ", ", state_.NameOf(rank));
+  }
+  return absl::StrCat(what, " broke it: the first sealed it for this rank alone, the others ",
+                      "handed on what they cannot check");
+}
+
 bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
                     absl::Span<const uint8_t> record) {
   const Step& step = operation.plan().steps[index];
@@ -139,7 +156,7 @@ bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
   if (absl::IsDataLoss(opened)) {
     ++state_.tag_failures;
     state_.Raise(absl::StatusCode::kDataLoss, lane.peer, &operation, step.phase, step.chunk,
-                 "the record's tag does not match", "RECORD_TAG");
+                 DescribeBrokenTag(operation, step), "RECORD_TAG");
     return false;
   }
   if (!opened.ok()) {
@@ -216,7 +233,8 @@ bool Receiver::Turn(Lane& lane) {
     moved = true;
   }
   // What the peer sent before it left still counts: a lane that cannot send is read to its end.
-  const bool ended = lane.receive_ended || (lane.send_ended && lane.parked_at != 0);
+  const bool ended =
+      lane.receive_ended || (lane.send_ended && (lane.parked_at != 0 || lane.failed_here()));
   if (!state_.faulted() && ended) CheckEnded(lane);
   return moved || state_.faulted();
 }
@@ -233,10 +251,14 @@ void Receiver::CheckEnded(Lane& lane) {
     const Operation* operation = state_.window.Get(id);
     const bool receives = operation->receives_left[lane.id] > 0 && lane.received().empty();
     if (!(lane.receive_ended && receives) && operation->unsent[lane.id] == 0) continue;
+    const std::string peer = state_.NameOf(lane.peer);
     state_.Raise(
         absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
-        absl::StrCat(state_.NameOf(lane.peer), " left the communicator: its connection is closed"),
-        "PEER_CLOSED");
+        lane.failed_here()
+            ? absl::StrCat("the connection with ", peer, " failed at ",
+                           state_.NameOf(state_.config.rank), ": ", std::strerror(lane.error))
+            : absl::StrCat(peer, " left the communicator: its connection is closed"),
+        lane.failed_here() ? "CONNECTION_FAILED" : "PEER_CLOSED");
     return;
   }
 }

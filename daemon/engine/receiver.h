@@ -6,6 +6,7 @@
 #define CARAVAN_DAEMON_ENGINE_RECEIVER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/types/span.h"
 #include "crypto/record.h"
@@ -35,6 +36,8 @@ class Receiver {
   bool Open(Lane& lane, Operation& operation, uint32_t step, absl::Span<const uint8_t> record);
   bool Accept(Lane& lane, absl::Span<const uint8_t> record);
   void Place(Operation& operation, uint32_t step);
+  // What is wrong with a record whose tag does not match, and who had it in hand.
+  std::string DescribeBrokenTag(const Operation& operation, const collective::Step& step) const;
   void Hold(Lane& lane, Operation& operation, uint32_t step, absl::Span<const uint8_t> record);
   // A whole record that belongs to another operation: finds out what it is and raises the fault.
   void Refuse(Lane& lane, absl::Span<const uint8_t> record);

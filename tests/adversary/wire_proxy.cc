@@ -34,7 +34,7 @@ bool WriteFully(int fd, const uint8_t* bytes, size_t size) {
 
 }  // namespace
 
-std::pair<int, int> WireProxy::Connect(Tamper tamper) {
+std::pair<int, int> WireProxy::Connect(Tamper tamper, Tamper back) {
   int near[2];
   int far[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, near) != 0 ||
@@ -45,8 +45,9 @@ std::pair<int, int> WireProxy::Connect(Tamper tamper) {
   second_ = far[0];
   fcntl(near[0], F_SETFL, O_NONBLOCK);
   fcntl(far[1], F_SETFL, O_NONBLOCK);
-  records_ = std::thread([this, tamper = std::move(tamper)] { Records(tamper); });
-  rest_ = std::thread([this] { Rest(); });
+  records_ = std::thread([this, tamper = std::move(tamper)] { Records(first_, second_, tamper); });
+  rest_ = std::thread(
+      [this, back = std::move(back)] { back ? Records(second_, first_, back) : Rest(); });
   return {near[0], far[1]};
 }
 
@@ -60,24 +61,24 @@ WireProxy::~WireProxy() {
   close(second_);
 }
 
-void WireProxy::Records(Tamper tamper) {
+void WireProxy::Records(int from, int to, const Tamper& tamper) {
   for (int index = 0;; ++index) {
     WireBytes record(crypto::kRecordHeaderSize);
-    if (!ReadFully(first_, record.data(), record.size())) break;
+    if (!ReadFully(from, record.data(), record.size())) break;
     const auto header = crypto::DecodeRecordHeader(record);
     if (!header.ok()) abort();
     record.resize(header->payload_size + crypto::kRecordOverhead);
-    if (!ReadFully(first_, record.data() + crypto::kRecordHeaderSize,
+    if (!ReadFully(from, record.data() + crypto::kRecordHeaderSize,
                    record.size() - crypto::kRecordHeaderSize)) {
       break;
     }
     bool ended = false;
     for (const WireBytes& instead : tamper(index, record)) {
-      ended |= instead.empty() || !WriteFully(second_, instead.data(), instead.size());
+      ended |= instead.empty() || !WriteFully(to, instead.data(), instead.size());
     }
     if (ended) break;
   }
-  shutdown(second_, SHUT_RDWR);
+  shutdown(to, SHUT_RDWR);
 }
 
 void WireProxy::Rest() {

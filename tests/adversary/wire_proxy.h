@@ -25,11 +25,12 @@ class WireProxy {
   WireProxy& operator=(const WireProxy&) = delete;
 
   // The descriptors for the two ends. Records from the first to the second go through `tamper`;
-  // an empty record ends the connection. The other way nothing is touched.
-  std::pair<int, int> Connect(Tamper tamper);
+  // an empty record ends the connection. Those of the other way go through `back`, if there is one,
+  // on another thread.
+  std::pair<int, int> Connect(Tamper tamper, Tamper back = nullptr);
 
  private:
-  void Records(Tamper tamper);
+  static void Records(int from, int to, const Tamper& tamper);
   void Rest();
 
   int first_ = -1;

@@ -5,8 +5,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 #include "collective/types.h"
@@ -52,9 +54,20 @@ std::string Bytes(const v1::SubmitEntry& entry) {
 std::vector<std::string> Seeds() {
   v1::SubmitEntry second = Entry(collective::Operation::kAllGather, 16);
   second.id = 1;
-  return {Bytes(Entry(collective::Operation::kAllReduce, 100)),
-          Bytes(Entry(collective::Operation::kBarrier, 0)),
-          Bytes(Entry(collective::Operation::kAllReduce, 8)) + Bytes(second)};
+  std::vector<std::string> seeds = {Bytes(Entry(collective::Operation::kAllReduce, 8)) +
+                                    Bytes(second)};
+  for (int op = 1; op <= static_cast<int>(collective::Operation::kAllToAllV); ++op) {
+    const auto operation = static_cast<collective::Operation>(op);
+    if (operation == collective::Operation::kSend || operation == collective::Operation::kRecv) {
+      continue;  // there is nobody else
+    }
+    v1::SubmitEntry entry = Entry(operation, operation == collective::Operation::kBarrier ? 0 : 16);
+    if (collective::HasCounts(operation)) entry.counts_buffer = 2;
+    // AllToAll takes no input in place.
+    if (operation >= collective::Operation::kAllToAll) entry.output_offset = 1024;
+    seeds.push_back(Bytes(entry));
+  }
+  return seeds;
 }
 
 }  // namespace caravan::fuzz
@@ -64,8 +77,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using fuzz::Require;
   static uint64_t runs = 0;
   auto memory = engine::SharedMemory::Create("ring", sizeof(v1::SharedRing));
-  auto buffers = std::make_shared<engine::BufferTable>(2 * fuzz::kBufferSize);
-  Require(memory.ok() && buffers->Allocate(fuzz::kBufferSize).ok(), "memory is there");
+  auto buffers = std::make_shared<engine::BufferTable>(3 * fuzz::kBufferSize);
+  Require(memory.ok() && buffers->Allocate(fuzz::kBufferSize).ok() &&
+              buffers->Allocate(fuzz::kBufferSize).ok(),
+          "memory is there");
+  // Counts of every kind: what a group of one sends, what it receives, then what cannot be.
+  auto* counts = reinterpret_cast<uint64_t*>(buffers->Find(2)->data());
+  const uint64_t some[] = {16, 16, 0, 0, 1, 16, uint64_t{1} << 62, UINT64_MAX};
+  std::copy(std::begin(some), std::end(some), counts);
   v1::SharedRing* ring = reinterpret_cast<v1::SharedRing*>((*memory)->data());
 
   engine::GroupConfig config;

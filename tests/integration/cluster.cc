@@ -164,7 +164,7 @@ Process Cluster::Worker(int node, int size, const Job& job) const {
   return Process(
       {Runfile("tests/integration/worker"), absl::StrCat("runtime_dir=", runtime_dir(node)),
        absl::StrCat("root=", address(0)), absl::StrCat("name=", job.name),
-       absl::StrCat("rank=", node), absl::StrCat("size=", size),
+       absl::StrCat("rank=", node), absl::StrCat("size=", size), absl::StrCat("op=", job.op),
        absl::StrCat("counts=", absl::StrJoin(job.counts, ",")),
        absl::StrCat("operations=", job.operations), absl::StrCat("deadline_ms=", job.deadline_ms),
        absl::StrCat("algorithm=", job.algorithm), absl::StrCat("linger=", job.linger)});

@@ -17,6 +17,7 @@ namespace caravan::testing {
 // What an application does: worker.cc.
 struct Job {
   std::string name = "train";  // of the communicator
+  int op = 1;                  // as collective::Operation numbers them
   std::vector<uint64_t> counts = {4096};
   int operations = 0;  // of each count; 0: until something fails
   int deadline_ms = 30'000;

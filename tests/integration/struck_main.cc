@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// caravand with one flag more, --strike=…: the same daemon and sealed records, and a signal at a
+// caravand with one flag more, --strike=…: the same daemon and sealed records, and a blow at a
 // named step. For tests; it is neither installed nor released.
 #include <cstdio>
 #include <memory>
@@ -13,7 +13,9 @@
 #include "tests/integration/strike.h"
 
 int main(int argc, char** argv) {
-  std::unique_ptr<caravan::crypto::RecordCipherFactory> ciphers = caravan::crypto::SealedRecords();
+  std::unique_ptr<caravan::crypto::RecordCipherFactory> sealed = caravan::crypto::SealedRecords();
+  std::unique_ptr<caravan::crypto::RecordCipherFactory> ciphers =
+      caravan::testing::CorruptibleRecords(*sealed);
   caravan::engine::StepHook hook;
   std::vector<char*> arguments;
   for (int i = 0; i < argc; ++i) {

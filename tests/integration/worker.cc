@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An application for the integration tests: one rank that sums vectors over all ranks, and checks
-// every element. Arguments are name=value:
+// An application for the integration tests: one rank of a collective, which checks every element.
+// Arguments are name=value:
 //
 //   runtime_dir, root, name, rank, size   where to join, as what
-//   counts       "1,1000": floats of the vectors, one after another, in one buffer
+//   op           as collective::Operation numbers them; 0 is the root
+//   counts       "1,1000": its counts, one after another, in the same buffers
 //   operations   how often each; 0: the first until something fails
 //   deadline_ms  an operation without progress for this long
 //   algorithm    as caravan::Algorithm numbers them
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "client/caravan.h"
+#include "tests/integration/checked_call.h"
 
 namespace {
 
@@ -44,26 +46,6 @@ std::vector<uint64_t> Counts(const std::string& text) {
   std::istringstream in(text);
   for (std::string count; std::getline(in, count, ',');) counts.push_back(std::stoull(count));
   return counts;
-}
-
-// Element i of a rank's vector. Sums over all ranks stay whole numbers that a float holds.
-float Element(int rank, uint64_t i) { return static_cast<float>(rank + 1 + i % 251); }
-float Sum(int size, uint64_t i) {
-  return static_cast<float>(size * (size + 1) / 2 + size * (i % 251));
-}
-
-absl::Status SumOnce(caravan::Communicator& communicator, caravan::Buffer& buffer, uint64_t count,
-                     caravan::Algorithm algorithm) {
-  float* values = buffer.As<float>();
-  for (uint64_t i = 0; i < count; ++i) values[i] = Element(communicator.rank(), i);
-  auto work = communicator.AllReduce(buffer, count, caravan::DataType::kFloat32,
-                                     caravan::ReduceOp::kSum, algorithm);
-  absl::Status status = work.ok() ? work->Wait() : work.status();
-  if (!status.ok()) return status;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (values[i] != Sum(communicator.size(), i)) return absl::DataLossError("a wrong sum");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -89,14 +71,33 @@ int main(int argc, char** argv) {
   auto communicator = caravan::Communicator::Create(**node, {arguments["name"], arguments["root"]},
                                                     number("rank"), number("size"), options);
   if (!communicator.ok()) return Fail(communicator.status());
-  auto buffer = (*node)->Allocate(*std::max_element(counts.begin(), counts.end()) * sizeof(float));
-  if (!buffer.ok()) return Fail(buffer.status());
+  const int rank = number("rank");
+  const int size = number("size");
+  caravan::testing::Call call{.op = number("op"),
+                              .algorithm = static_cast<caravan::Algorithm>(number("algorithm"))};
+  uint64_t in = 1;
+  uint64_t out = 1;
+  for (uint64_t count : counts) {
+    call.count = count;
+    in = std::max(in, caravan::testing::InputElements(call, rank, size));
+    out = std::max(out, caravan::testing::OutputElements(call, rank, size));
+  }
+  // AllReduce in place.
+  auto input = (*node)->Allocate((call.op == 1 ? std::max(in, out) : in) * sizeof(float));
+  if (!input.ok()) return Fail(input.status());
+  std::unique_ptr<caravan::Buffer> own_output;
+  if (call.op != 1) {
+    auto output = (*node)->Allocate(out * sizeof(float));
+    if (!output.ok()) return Fail(output.status());
+    own_output = *std::move(output);
+  }
+  caravan::Buffer& output = own_output == nullptr ? **input : *own_output;
   Say("stands");
 
   for (uint64_t count : counts) {
     for (int done = 0; operations == 0 || done < operations; ++done) {
-      absl::Status status = SumOnce(**communicator, **buffer, count,
-                                    static_cast<caravan::Algorithm>(number("algorithm")));
+      call.count = count;
+      absl::Status status = caravan::testing::RunChecked(**communicator, **input, output, call);
       if (!status.ok()) return Fail(status);
     }
     Say("done");
