@@ -42,12 +42,12 @@ struct CollateralRequest {
 };
 
 struct CollateralItem {
-  std::string body;          // as ParseEndorsements takes it
-  std::string issuer_chain;  // PEM that came beside the body; may be empty
-  std::string url;           // where it came from
-  absl::Time fetched;
-  absl::Time expires;  // from the collateral itself
-  std::string note;    // why this is not as fresh as was asked for; empty when it is
+  std::string body;               // as ParseEndorsements takes it
+  std::string issuer_chain = {};  // PEM that came beside the body; may be empty
+  std::string url = {};           // where it came from
+  absl::Time fetched = {};
+  absl::Time expires = {};  // from the collateral itself
+  std::string note = {};    // why this is not as fresh as was asked for; empty when it is
 };
 
 // Thread-safe.

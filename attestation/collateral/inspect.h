@@ -19,8 +19,8 @@
 namespace caravan::attestation {
 
 struct CollateralFacts {
-  absl::Time issued = absl::InfinitePast();  // thisUpdate, issueDate; certificates: the past
-  absl::Time expires;                        // the earliest end of all that the item holds
+  absl::Time issued = absl::UnixEpoch();  // thisUpdate, issueDate; certificates: long ago
+  absl::Time expires;                     // the earliest end of all that the item holds
   uint32_t evaluation_number = 0;            // of Intel's documents
 };
 
