@@ -140,12 +140,12 @@ absl::Status EngineImpl::Serve(std::unique_ptr<Group>& group) {
   }
   epoll_event event{};
   bool added = true;
-  if (group->wake_fd() >= 0) {
+  for (const int wake_fd : group->wake_fds()) {
     // Edge-triggered and never read: an application shares the descriptor's flags, and could make a
     // read block.
     event.events = EPOLLIN | EPOLLET;
     event.data.u64 = kWakeTag;
-    added &= epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, group->wake_fd(), &event) == 0;
+    added &= epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd, &event) == 0;
   }
   for (const std::unique_ptr<Lane>& lane : group->lanes()) {
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
@@ -155,8 +155,8 @@ absl::Status EngineImpl::Serve(std::unique_ptr<Group>& group) {
   if (!added) {
     auto status = absl::ResourceExhaustedError(
         absl::StrCat("epoll does not take the communicator's sockets: ", std::strerror(errno)));
-    if (group->wake_fd() >= 0) {
-      epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, group->wake_fd(), nullptr);
+    for (const int wake_fd : group->wake_fds()) {
+      epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, wake_fd, nullptr);
     }
     group.reset();
     return status;
@@ -186,8 +186,8 @@ void EngineImpl::Remove(const crypto::EpochId& epoch) {
     for (auto it = groups_.begin(); it != groups_.end(); ++it) {
       if ((*it)->epoch() != epoch) continue;
       (*it)->Fail(absl::CancelledError("the communicator was ended"));
-      if ((*it)->wake_fd() >= 0) {
-        epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, (*it)->wake_fd(), nullptr);
+      for (const int wake_fd : (*it)->wake_fds()) {
+        epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, wake_fd, nullptr);
       }
       groups_.erase(it);
       return;

@@ -47,7 +47,15 @@ struct Peer {
   std::vector<transport::DataConnection> lanes;  // index = lane
 };
 
-// One member's part of one epoch.
+// One of a node's own ranks: its application's ring and memory.
+struct LocalRank {
+  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
+  std::shared_ptr<BufferTable> buffers;
+  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+};
+
+// One member's part of one epoch. Members are nodes; where several ranks share each (`local`), rank
+// and size count nodes, here and wherever records and peers are named.
 struct GroupConfig {
   crypto::EpochId epoch{};
   std::string name;
@@ -58,10 +66,8 @@ struct GroupConfig {
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   collective::SelectorTable selector;
   crypto::SecretBytes sender_parent;   // ours
-  std::vector<Peer> peers;             // every other rank
-  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
-  std::shared_ptr<BufferTable> buffers;
-  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+  std::vector<Peer> peers;       // every other member
+  std::vector<LocalRank> local;  // this node's ranks in their order, as many on every node
   // Called once, on the engine's thread, at the first local fault. Must not block, nor call
   // Remove(); Fail() is fine.
   std::function<void(Fault)> on_fault;
@@ -70,8 +76,9 @@ struct GroupConfig {
 struct GroupStatus {
   std::string name;
   crypto::EpochId epoch{};
-  uint16_t rank = 0;
-  uint16_t size = 0;
+  uint16_t rank = 0;              // the first of this node's
+  uint16_t size = 0;              // ranks
+  uint16_t local = 1;             // of them on this node
   std::string suite;              // "AES_256_GCM/ipsec-mb"
   uint64_t operations = 0;        // completed
   collective::Counters expected;  // by the plans
@@ -99,7 +106,7 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;
 
-  // Lays out the ring and starts serving it; owns lanes and wake_fd even where it fails.
+  // Lays out the ring and starts serving it; owns lanes and wake_fds even where it fails.
   // InvalidArgument when the configuration contradicts itself, AlreadyExists for an epoch that is
   // served.
   virtual absl::Status AddGroup(GroupConfig config) = 0;
