@@ -1,32 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the verifier expects in report_data. Not checking it has to be said in so many words: an
-// absent argument can never stand for it.
+// What the verifier expects in report_data, and in the nonces of devices. Not checking them has to
+// be said in so many words: an absent argument can never stand for it.
 #ifndef CARAVAN_ATTESTATION_EXPECTATION_H_
 #define CARAVAN_ATTESTATION_EXPECTATION_H_
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "attestation/binder.h"
 
 namespace caravan::attestation {
 
+// The nonce of a device's report; a strong type, so that no other 32 bytes pass for it.
+struct DeviceNonce {
+  std::array<uint8_t, 32> bytes{};
+};
+
+// For the report of one device.
+class DeviceExpectation {
+ public:
+  // All 32 bytes have to be equal.
+  static DeviceExpectation Exactly(const DeviceNonce& nonce) { return {nonce, false}; }
+  // As ReportDataExpectation::NotChecked.
+  static DeviceExpectation NotChecked() { return {std::nullopt, true}; }
+  // Nothing says which nonce this device should have: its report could not be verified.
+  static DeviceExpectation Unknown() { return {std::nullopt, false}; }
+
+  const std::optional<DeviceNonce>& nonce() const { return nonce_; }
+  bool waived() const { return waived_; }
+
+ private:
+  DeviceExpectation(std::optional<DeviceNonce> nonce, bool waived)
+      : nonce_(nonce), waived_(waived) {}
+
+  std::optional<DeviceNonce> nonce_;
+  bool waived_;
+};
+
 class ReportDataExpectation {
  public:
-  // All 64 bytes have to be equal.
+  // All 64 bytes have to be equal. Devices beside the CPU could not be verified.
   static ReportDataExpectation Exactly(const ReportData& data) {
-    return ReportDataExpectation(data);
+    return {data, DeviceExpectation::Unknown()};
+  }
+  // One nonce for all devices of stored evidence; a CPU's report data goes unchecked, as below.
+  static ReportDataExpectation DevicesExactly(const DeviceNonce& nonce) {
+    return {std::nullopt, DeviceExpectation::Exactly(nonce)};
   }
   // For looking at stored evidence: nothing shows that it is fresh or whose channel it belongs to,
   // so the verdict is at best kWarning. Never for a session.
-  static ReportDataExpectation NotChecked() { return ReportDataExpectation(std::nullopt); }
+  static ReportDataExpectation NotChecked() {
+    return {std::nullopt, DeviceExpectation::NotChecked()};
+  }
 
   const std::optional<ReportData>& data() const { return data_; }
+  const DeviceExpectation& devices() const { return devices_; }
 
  private:
-  explicit ReportDataExpectation(std::optional<ReportData> data) : data_(data) {}
+  ReportDataExpectation(std::optional<ReportData> data, DeviceExpectation devices)
+      : data_(data), devices_(devices) {}
 
   std::optional<ReportData> data_;
+  DeviceExpectation devices_;
 };
 
 }  // namespace caravan::attestation

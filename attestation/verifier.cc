@@ -4,10 +4,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/check_list.h"
+#include "attestation/nvidia/verifier.h"
 #include "attestation/sev_snp/verifier.h"
 #include "attestation/sgx/verifier.h"
 #include "attestation/tdx/verifier.h"
@@ -27,7 +29,7 @@ void VerifyItem(const Evidence& item, const Endorsements& endorsements, const Po
     case EvidenceKind::kSgx:
       sgx::Verify(item, endorsements, policy, expected, now, checks);
       return;
-    case EvidenceKind::kNvidia:
+    case EvidenceKind::kNvidia:  // as a set: VerifyStored
     case EvidenceKind::kVtpm:
       break;
   }
@@ -79,14 +81,20 @@ Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsem
     Policy canonical = policy;
     CanonicalizePolicy(&canonical);
     std::set<EvidenceKind> cpus;
+    std::vector<nvidia::Device> devices;
     for (const Evidence& item : evidence.items) {
-      if (item.kind != EvidenceKind::kNvidia && !cpus.insert(item.kind).second) {
+      if (item.kind == EvidenceKind::kNvidia) {
+        devices.push_back({item, expected.devices()});
+        continue;
+      }
+      if (!cpus.insert(item.kind).second) {
         checks.Fail("EVIDENCE_DUPLICATE", "each CPU kind stands once in the set",
                     absl::StrCat(std::string(Name(item.kind)), " evidence stands twice"));
         continue;
       }
       VerifyItem(item, endorsements, canonical, expected, now, &checks);
     }
+    if (!devices.empty()) nvidia::Verify(devices, endorsements, canonical, now, &checks);
   }
   checks.Conclude();
   return appraisal;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attestation/certificate_table.h"
+#include "attestation/device_list_input.h"
 #include "attestation/hex.h"
 
 namespace caravan::attestation {
@@ -107,6 +108,14 @@ absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
   if (bytes.size() > kMaxInputSize) {
     return absl::InvalidArgumentError(
         absl::StrCat("evidence: ", bytes.size(), " bytes, at most ", kMaxInputSize));
+  }
+  if (LooksLikeJson(bytes) && kind.value_or(EvidenceKind::kNvidia) == EvidenceKind::kNvidia) {
+    absl::StatusOr<EvidenceSet> devices = ReadDeviceList(bytes);
+    if (!devices.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("evidence: json that is no list of devices: ", devices.status().message()));
+    }
+    return devices;
   }
   const std::optional<std::string> decoded = DecodeText(bytes);
   const std::string_view raw = decoded.has_value() ? std::string_view(*decoded) : bytes;

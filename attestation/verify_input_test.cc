@@ -116,6 +116,45 @@ TEST_F(VerifyInput, RefusesEndorsementsThatHoldNothing) {
   EXPECT_TRUE(endorsements.certificates.empty());
 }
 
+// {"evidence":"…","certificate":"…"}, as NVIDIA's tools write a device.
+std::string DeviceObject(const std::string& report, const std::string& chain) {
+  std::string chain64;
+  absl::Base64Escape(chain, &chain64);
+  return "{\"arch\":\"HOPPER\",\"evidence\":\"" + report + "\",\"certificate\":\"" + chain64 +
+         "\",\"nonce\":\"00\"}";
+}
+
+TEST_F(VerifyInput, TakesListsOfDevices) {
+  const std::string chain = root_.ToPem()->chain;
+  const std::string one = DeviceObject("EeAB/w==", chain);
+  const std::string hex = DeviceObject("11e001ff", chain);
+  for (const std::string& text :
+       {one, "[" + one + "]", " [\n" + hex + "]\n", "{\"device_evidence_list\":[" + one + "]}",
+        "{\"evidence_list\":[" + hex + "],\"nonce\":\"00\"}"}) {
+    const auto set = DetectEvidence(text);
+    ASSERT_TRUE(set.ok()) << text << set.status();
+    ASSERT_EQ(set->items.size(), 1u);
+    EXPECT_EQ(set->items[0].kind, EvidenceKind::kNvidia);
+    EXPECT_EQ(set->items[0].report, "\x11\xE0\x01\xFF");
+    EXPECT_EQ(set->items[0].certificates, root_.ChainDer());
+  }
+  EXPECT_EQ(DetectEvidence("[" + one + "," + hex + "]")->items.size(), 2u);
+}
+
+TEST_F(VerifyInput, RefusesListsThatAreNone) {
+  const std::string chain = root_.ToPem()->chain;
+  const std::string one = DeviceObject("11e0", chain);
+  std::string many = "[" + one;
+  for (int i = 0; i < 64; ++i) many += "," + one;
+  for (const std::string& text :
+       {std::string("[]"), std::string("{}"), std::string("[1]"), "[" + one, many + "]",
+        DeviceObject("?", chain), DeviceObject("11e0", "no pem"), DeviceObject("11e0", ""),
+        std::string("{\"evidence\":1}"),
+        std::string("{\"evidence\":\"00\",\"evidence\":\"00\"}")}) {
+    EXPECT_FALSE(DetectEvidence(text).ok()) << text.substr(0, 80);
+  }
+}
+
 TEST(RealEvidence, IsToldApart) {
   CARAVAN_REQUIRE_VECTORS();
   const std::pair<const char*, EvidenceKind> files[] = {
@@ -126,6 +165,7 @@ TEST(RealEvidence, IsToldApart) {
       {"tdx/go-tdx-guest/quote_v5_sample.dat", EvidenceKind::kTdx},
       {"tdx/automata/quotev3.hex", EvidenceKind::kSgx},
       {"nvidia/go-nvtrust/attestationReport.txt", EvidenceKind::kNvidia},
+      {"nvidia/nvtrust-ppcie/switch_evidence.json", EvidenceKind::kNvidia},
   };
   for (const auto& [file, kind] : files) {
     const auto bytes = ReadVectorForTest(file);

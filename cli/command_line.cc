@@ -152,6 +152,11 @@ class CommandLine {
   void AddVerifyOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
     verify.add_option("evidence", o.evidence, "file")->required();
+    verify
+        .add_option("--also", o.also,
+                    "file of more evidence of the same set, such as its switches; may be given "
+                    "again")
+        ->allow_extra_args(false);
     verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")->capture_default_str();
     verify
         .add_option(
@@ -159,7 +164,8 @@ class CommandLine {
             "file or folder of certificates, revocation lists and Intel's JSON; may be given again")
         ->allow_extra_args(false);
     verify.add_option("--policy", o.policy, "file; without it everything is refused");
-    verify.add_option("--report-data", o.report_data, "128 hex digits that the report must hold");
+    verify.add_option("--report-data", o.report_data,
+                      "128 hex digits that the report must hold, or the 64 of a device's nonce");
     verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
     verify.add_option("--event-log", o.event_log, "CCEL that has to replay to the TD's RTMRs");
     verify.add_option("--ear-key", o.ear.key,

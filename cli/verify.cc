@@ -72,6 +72,12 @@ Policy StrictPolicy() {
   auto* td = policy.mutable_tdx()->add_measurements();
   td->set_name("none");
   td->set_mrtd(std::string(96, 'f'));
+  policy.mutable_nvidia()->add_pdis(std::string(16, 'f'));
+  policy.mutable_nvidia()->add_modes(v1::NVIDIA_SPT);
+  auto* device_floor = policy.mutable_nvidia()->add_floors();
+  device_floor->set_chip("GH100");
+  device_floor->set_vbios("FF");
+  device_floor->set_driver("999999");
   auto* enclave = policy.mutable_sgx()->add_enclaves();
   enclave->set_name("none");
   enclave->set_mr_enclave(std::string(64, 'f'));
@@ -93,6 +99,33 @@ absl::Status ReadCollateral(const std::vector<std::string>& paths,
   return absl::OkStatus();
 }
 
+// 64 bytes are a CPU's report data, 32 the nonce of devices.
+absl::StatusOr<ReportDataExpectation> ParseReportData(const std::string& text) {
+  const std::optional<std::string> bytes = attestation::FromHex(text);
+  attestation::ReportData data;
+  attestation::DeviceNonce nonce;
+  if (bytes.has_value() && bytes->size() == data.bytes.size()) {
+    std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
+    return ReportDataExpectation::Exactly(data);
+  }
+  if (bytes.has_value() && bytes->size() == nonce.bytes.size()) {
+    std::copy(bytes->begin(), bytes->end(), nonce.bytes.begin());
+    return ReportDataExpectation::DevicesExactly(nonce);
+  }
+  return absl::InvalidArgumentError(
+      "--report-data wants 128 hexadecimal digits, or the 64 of a device's nonce");
+}
+
+absl::Status ReadEvidence(const std::string& file, std::optional<EvidenceKind> kind,
+                          attestation::EvidenceSet* evidence) {
+  absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*bytes, kind);
+  if (!set.ok()) return InFile(file, set.status());
+  for (attestation::Evidence& item : set->items) evidence->items.push_back(std::move(item));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   Inputs inputs;
   absl::StatusOr<std::optional<EvidenceKind>> kind = ParseKind(options.kind);
@@ -105,20 +138,15 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
         "--verification-time is no RFC 3339 time such as 2026-01-02T03:04:05Z: ", error));
   }
   if (!options.report_data.empty()) {
-    const std::optional<std::string> bytes = attestation::FromHex(options.report_data);
-    attestation::ReportData data;
-    if (!bytes.has_value() || bytes->size() != data.bytes.size()) {
-      return absl::InvalidArgumentError("--report-data wants 128 hexadecimal digits");
-    }
-    std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
-    inputs.expected = ReportDataExpectation::Exactly(data);
+    absl::StatusOr<ReportDataExpectation> expected = ParseReportData(options.report_data);
+    if (!expected.ok()) return expected.status();
+    inputs.expected = *std::move(expected);
   }
-  absl::StatusOr<std::string> evidence =
-      ops::ReadFile(options.evidence, attestation::kMaxInputSize);
-  if (!evidence.ok()) return evidence.status();
-  absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*evidence, *kind);
-  if (!set.ok()) return InFile(options.evidence, set.status());
-  inputs.evidence = *std::move(set);
+  std::vector<std::string> files = {options.evidence};
+  files.insert(files.end(), options.also.begin(), options.also.end());
+  for (const std::string& file : files) {
+    if (absl::Status read = ReadEvidence(file, *kind, &inputs.evidence); !read.ok()) return read;
+  }
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;
   }

@@ -153,7 +153,7 @@ std::vector<std::string> ExplainPolicy(const Policy& policy) {
   } else {
     lines.push_back("refuses software stand-ins");
   }
-  Lines snp, tdx, sgx;
+  Lines snp, tdx, sgx, nvidia;
   if (policy.has_snp()) {
     ExplainIdentity(policy.snp(), &snp);
     ExplainPlatform(policy.snp(), &snp);
@@ -163,9 +163,11 @@ std::vector<std::string> ExplainPolicy(const Policy& policy) {
   }
   if (policy.has_tdx()) tdx = ExplainTdx(policy.tdx());
   if (policy.has_sgx()) sgx = ExplainSgx(policy.sgx());
+  if (policy.has_nvidia()) nvidia = ExplainNvidia(policy.nvidia(), policy.allow_insecure());
   Add("sev-snp", snp, &lines);
   Add("tdx", tdx, &lines);
   Add("sgx", sgx, &lines);
+  Add("nvidia", nvidia, &lines);
   return lines;
 }
 

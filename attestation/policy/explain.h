@@ -18,6 +18,7 @@ using ExplainLines = std::vector<std::string>;
 // Each line without the kind of evidence it is about.
 ExplainLines ExplainTdx(const v1::TdxPolicy& tdx);
 ExplainLines ExplainSgx(const v1::SgxPolicy& sgx);
+ExplainLines ExplainNvidia(const v1::NvidiaPolicy& nvidia, bool allow_insecure);
 
 // Enough of a digest to recognise it by.
 inline std::string ShortHex(const std::string& hex) {

@@ -50,9 +50,12 @@ class FieldChecker {
 // The rules of one part of a policy, at its path.
 void CheckTdxPolicy(const v1::TdxPolicy& tdx, const FieldChecker::Path& at, FieldChecker* fields);
 void CheckSgxPolicy(const v1::SgxPolicy& sgx, const FieldChecker::Path& at, FieldChecker* fields);
+void CheckNvidiaPolicy(const v1::NvidiaPolicy& nvidia, const FieldChecker::Path& at,
+                       FieldChecker* fields);
 // Hexadecimal in lower case.
 void CanonicalizeTdxPolicy(v1::TdxPolicy* tdx);
 void CanonicalizeSgxPolicy(v1::SgxPolicy* sgx);
+void CanonicalizeNvidiaPolicy(v1::NvidiaPolicy* nvidia);
 
 void LowerAll(FieldChecker::Strings* values);
 

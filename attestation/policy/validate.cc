@@ -11,6 +11,7 @@
 #include "attestation/policy/amd_roots.h"
 #include "attestation/policy/field_checker.h"
 #include "attestation/policy/intel_roots.h"
+#include "attestation/policy/nvidia_roots.h"
 #include "attestation/policy/policy.h"
 
 namespace caravan::attestation {
@@ -27,9 +28,19 @@ class Validator : private FieldChecker {
     if (policy_.has_snp()) Snp(policy_.snp());
     if (policy_.has_tdx()) CheckTdxPolicy(policy_.tdx(), {{"tdx", -1}}, this);
     if (policy_.has_sgx()) CheckSgxPolicy(policy_.sgx(), {{"sgx", -1}}, this);
+    if (policy_.has_nvidia()) CheckNvidiaPolicy(policy_.nvidia(), {{"nvidia", -1}}, this);
   }
 
  private:
+  // Whose genuine root has this key; null for nobody's.
+  static const char* MakerOf(std::string_view spki_sha256) {
+    if (FindAmdRoot(spki_sha256) != nullptr) return "AMD";
+    if (spki_sha256 == kIntelRootSpkiSha256) return "Intel";
+    const bool nvidia =
+        spki_sha256 == kNvidiaDeviceRootSpkiSha256 || spki_sha256 == kNvidiaRimRootSpkiSha256;
+    return nvidia ? "NVIDIA" : nullptr;
+  }
+
   void PolicyName() {
     const std::string& name = policy_.name();
     const bool known = std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -46,10 +57,9 @@ class Validator : private FieldChecker {
     Hex({}, "insecure_root_spki_sha256", pins, {32});
     for (int i = 0; i < pins.size(); ++i) {
       const std::string pin = absl::AsciiStrToLower(pins.Get(i));
-      if (FindAmdRoot(pin) != nullptr || pin == kIntelRootSpkiSha256) {
+      if (const char* maker = MakerOf(pin); maker != nullptr) {
         Report({{"insecure_root_spki_sha256", i}},
-               absl::StrCat("is a genuine ", pin == kIntelRootSpkiSha256 ? "Intel" : "AMD",
-                            " root, not an insecure one"));
+               absl::StrCat("is a genuine ", maker, " root, not an insecure one"));
       }
     }
     if (policy_.allow_insecure() && pins.empty()) {
@@ -182,6 +192,7 @@ void CanonicalizePolicy(v1::Policy* policy) {
   LowerAll(policy->mutable_insecure_root_spki_sha256());
   if (policy->has_tdx()) CanonicalizeTdxPolicy(policy->mutable_tdx());
   if (policy->has_sgx()) CanonicalizeSgxPolicy(policy->mutable_sgx());
+  if (policy->has_nvidia()) CanonicalizeNvidiaPolicy(policy->mutable_nvidia());
   if (!policy->has_snp()) return;
   v1::SnpPolicy* snp = policy->mutable_snp();
   for (v1::SnpMeasurement& m : *snp->mutable_measurements()) {
