@@ -24,7 +24,7 @@ enum class CollateralKind {
   kIntelPckCrl,      // key "platform" or "processor": DER, PEM or hexadecimal
   kIntelRootCrl,     // key "root": the same forms
   kNvidiaRim,        // key "NV_GPU_DRIVER_GH100_550.90.07": XML
-  kOcsp,             // key: hexadecimal of the certificate id; DER
+  kOcsp,             // key: SHA-256 of the certificate that is asked about, hexadecimal: DER
 };
 
 std::string_view Name(CollateralKind kind);  // "amd-vcek", "tcb-info", …

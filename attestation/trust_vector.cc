@@ -25,9 +25,18 @@ struct Row {
 
 // The first that fits counts.
 constexpr Row kRows[] = {
+    {"DRIVER_RIM", Facet::kExecutables},   {"VBIOS_RIM", Facet::kExecutables},
+    {"SWITCH_RIM", Facet::kExecutables},   {"GOLDEN", Facet::kExecutables},
+    {"NONCE", Facet::kBinding},            {"SET_NONCE", Facet::kBinding},
+    {"OCSP", Facet::kInstance},            {"HOLD", Facet::kInstance},
+    {"PDI", Facet::kInstance},             {"DEVICE", Facet::kInstance},
+    {"SET_DUPLICATE", Facet::kInstance},   {"CHIP_ID", Facet::kInstance},
+    {"CHIP", Facet::kHardware},            {"CLASS", Facet::kHardware},
+    {"FWID", Facet::kHardware},
+    {"DRIVER", Facet::kHardware},          {"VBIOS", Facet::kHardware},
     {"ROOT_CRL", Facet::kInstance},        {"ROOT_REVOKED", Facet::kInstance},
     {"PCK_", Facet::kInstance},            {"CRL", Facet::kInstance},
-    {"REVOKED", Facet::kInstance},         {"CHIP_ID", Facet::kInstance},
+    {"REVOKED", Facet::kInstance},
     {"MASK_CHIP", Facet::kInstance},       {"PLATFORM_INFO", Facet::kHardware},
     {"PLATFORM_UNKNOWN", Facet::kHardware}, {"PLATFORM", Facet::kInstance},
     {"CSP", Facet::kInstance},             {"VLEK", Facet::kInstance},

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "attestation/intel/certification_chain.h"
 #include "attestation/intel/quote.h"
+#include "attestation/nvidia/rim_signature.h"
 
 namespace caravan::attestation {
 
@@ -20,6 +21,19 @@ std::vector<std::string> CarriedCertificates(const Evidence& evidence) {
       intel::ReadCertificationChain(quote->certification_data);
   if (!chain.ok()) return certificates;
   for (std::string& der : *chain) certificates.push_back(std::move(der));
+  return certificates;
+}
+
+std::vector<std::string> CertificatesAtHand(const EvidenceSet& set, const Endorsements& at_hand) {
+  std::vector<std::string> certificates = at_hand.certificates;
+  const auto add = [&certificates](std::vector<std::string> more) {
+    for (std::string& der : more) certificates.push_back(std::move(der));
+  };
+  for (const Evidence& evidence : set.items) add(CarriedCertificates(evidence));
+  for (const std::string& xml : at_hand.rims) {
+    const absl::StatusOr<nvidia::SignedDocument> document = nvidia::SignedDocument::Parse(xml);
+    if (document.ok()) add(document->certificates());
+  }
   return certificates;
 }
 

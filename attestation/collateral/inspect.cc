@@ -113,6 +113,7 @@ absl::StatusOr<CollateralFacts> InspectCollateral(const CollateralRequest& reque
       break;
     case CollateralKind::kNvidiaRim:
     case CollateralKind::kOcsp:
+      facts = InspectNvidia(request, item, signers);
       break;
   }
   if (facts.ok()) return facts;

@@ -25,6 +25,8 @@ class SignerPool {
   SignerPool WithChain(const std::string& pem) const {
     return SignerPool(pem, {}, extra_roots_);
   }
+  // A pool of these DER certificates as the chain, then this pool's.
+  SignerPool With(const std::vector<std::string>& chain) const;
 
   using IsMakersRoot = std::function<bool(const std::string& spki_sha256)>;
 
@@ -50,6 +52,10 @@ absl::StatusOr<CollateralFacts> InspectAmd(const CollateralRequest& request,
                                            const CollateralItem& item, const SignerPool& signers);
 absl::StatusOr<CollateralFacts> InspectIntel(const CollateralRequest& request,
                                              const CollateralItem& item, const SignerPool& signers);
+
+absl::StatusOr<CollateralFacts> InspectNvidia(const CollateralRequest& request,
+                                              const CollateralItem& item,
+                                              const SignerPool& signers);
 
 }  // namespace caravan::attestation
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attestation/collateral/carried.h"
+#include "attestation/collateral/needs_internal.h"
 #include "attestation/hex.h"
 #include "attestation/intel/pck.h"
 #include "attestation/intel/quote.h"
@@ -26,30 +27,6 @@ using sev_snp::Leaf;
 using sev_snp::Product;
 using sev_snp::Report;
 using sev_snp::SigningKey;
-
-using Certificates = std::vector<Certificate>;
-
-// What cannot be read is for the verifier to complain about.
-Certificates ParseAll(const std::vector<std::string>& ders) {
-  Certificates certificates;
-  for (const std::string& der : ders) {
-    absl::StatusOr<Certificate> certificate = Certificate::Parse(der);
-    if (certificate.ok()) certificates.push_back(*std::move(certificate));
-  }
-  return certificates;
-}
-
-bool IsInsecure(const Certificates& certificates) {
-  return std::any_of(certificates.begin(), certificates.end(), [](const Certificate& certificate) {
-    return certificate.SubjectCommonName().starts_with(kInsecureNamePrefix);
-  });
-}
-
-void Want(CollateralKind kind, std::string key, CollateralNeeds* needs) {
-  CollateralRequest request{kind, std::move(key)};
-  const auto at = std::find(needs->requests.begin(), needs->requests.end(), request);
-  if (at == needs->requests.end()) needs->requests.push_back(std::move(request));
-}
 
 // The certificate of the key that signed the report.
 std::optional<Leaf> FindLeaf(const Report& report, const Certificates& certificates) {
@@ -206,6 +183,7 @@ absl::Status Collect(const Evidence& evidence, const Endorsements& at_hand,
     case EvidenceKind::kSgx:
       return CollectIntel(evidence, at_hand, needs);
     case EvidenceKind::kNvidia:
+      return CollectNvidia(evidence, at_hand, needs);
     case EvidenceKind::kVtpm:
       break;
   }

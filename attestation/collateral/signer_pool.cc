@@ -28,6 +28,13 @@ SignerPool::SignerPool(const std::string& issuer_chain, const std::vector<std::s
   for (const std::string& der : issuers) add(der);
 }
 
+SignerPool SignerPool::With(const std::vector<std::string>& chain) const {
+  SignerPool pool("", chain, extra_roots_);
+  pool.chain_size_ = pool.certificates_.size();
+  pool.certificates_.insert(pool.certificates_.end(), certificates_.begin(), certificates_.end());
+  return pool;
+}
+
 bool SignerPool::IsRoot(const Certificate& certificate, const IsMakersRoot& is_makers) const {
   if (!certificate.IsSelfIssued()) return false;
   const std::string digest = ToHex(certificate.SpkiSha256());

@@ -28,16 +28,6 @@ absl::Status AddTo(const CollateralItem& item, Endorsements* endorsements) {
   return status;
 }
 
-// The certificates that may have signed what is asked for next.
-std::vector<std::string> IssuersAtHand(const attestation::EvidenceSet& evidence,
-                                       const Endorsements& endorsements) {
-  std::vector<std::string> issuers = endorsements.certificates;
-  for (const attestation::Evidence& item : evidence.items) {
-    for (std::string& der : CarriedCertificates(item)) issuers.push_back(std::move(der));
-  }
-  return issuers;
-}
-
 }  // namespace
 
 bool Gathered::complete() const {
@@ -59,7 +49,7 @@ absl::StatusOr<Gathered> Gather(const attestation::EvidenceSet& evidence,
       if (std::any_of(gathered.parts.begin(), gathered.parts.end(), same)) continue;
       Gathered::Part part{.request = std::move(request), .status = {}, .item = {}};
       absl::StatusOr<CollateralItem> item = source.Get(
-          part.request, IssuersAtHand(evidence, gathered.endorsements), deadline);
+          part.request, CertificatesAtHand(evidence, gathered.endorsements), deadline);
       part.status = item.status();
       if (item.ok()) part.status = AddTo(*item, &gathered.endorsements);
       if (part.status.ok()) {
