@@ -16,10 +16,10 @@
 namespace caravan::attestation {
 
 enum class CollateralKind {
-  kAmdVcek,          // key "Milan/<hwid>?blSPL=…": DER; "Milan,Genoa/…" where either may be right
-  kAmdChain,         // key "vcek/Milan" or "vlek/Milan": PEM, intermediate and root
-  kAmdCrl,           // the same keys: DER, of the root
-  kIntelTcbInfo,     // key "tdx/<fmspc>" or "sgx/<fmspc>": signed JSON
+  kAmdVcek,       // key "Milan/<hwid>?blSPL=…": DER; "Milan,Genoa/…" where either may be right
+  kAmdChain,      // key "vcek/Milan" or "vlek/Milan": PEM, intermediate and root
+  kAmdCrl,        // the same keys: DER, of the root
+  kIntelTcbInfo,  // key "tdx/<fmspc>" or "sgx/<fmspc>": signed JSON
   kIntelQeIdentity,  // key "tdx" or "sgx": signed JSON
   kIntelPckCrl,      // key "platform" or "processor": DER, PEM or hexadecimal
   kIntelRootCrl,     // key "root": the same forms

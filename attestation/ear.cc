@@ -27,14 +27,20 @@ struct ProfileNames {
   bool overall;  // a status of the whole
 };
 
-constexpr ProfileNames kIetfNames = {
-    "tag:ietf.org,2026:rats/ear#04", "ear_status",      "ear_trustworthiness_vector",
-    "ear_appraisal_policy_ids",      true,              "ear_verifier_id",
-    true};
-constexpr ProfileNames kVeraisonNames = {
-    "tag:github.com,2023:veraison/ear", "ear.status",      "ear.trustworthiness-vector",
-    "ear.appraisal-policy-id",          false,             "ear.verifier-id",
-    false};
+constexpr ProfileNames kIetfNames = {"tag:ietf.org,2026:rats/ear#04",
+                                     "ear_status",
+                                     "ear_trustworthiness_vector",
+                                     "ear_appraisal_policy_ids",
+                                     true,
+                                     "ear_verifier_id",
+                                     true};
+constexpr ProfileNames kVeraisonNames = {"tag:github.com,2023:veraison/ear",
+                                         "ear.status",
+                                         "ear.trustworthiness-vector",
+                                         "ear.appraisal-policy-id",
+                                         false,
+                                         "ear.verifier-id",
+                                         false};
 
 // The attesters that checks may speak of, by the beginning of their ids.
 struct Attester {
@@ -142,13 +148,12 @@ absl::Status CheckEarNonce(std::string_view nonce) {
   if (nonce.empty() || (nonce.size() >= kMinNonce && nonce.size() <= kMaxNonce)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("nonce has ", nonce.size(), " bytes, expected ",
-                                                 kMinNonce, " to ", kMaxNonce));
+  return absl::InvalidArgumentError(
+      absl::StrCat("nonce has ", nonce.size(), " bytes, expected ", kMinNonce, " to ", kMaxNonce));
 }
 
 std::string EarClaims(const Appraisal& appraisal, const EarOptions& options) {
-  const ProfileNames& names =
-      options.profile == EarProfile::kIetf ? kIetfNames : kVeraisonNames;
+  const ProfileNames& names = options.profile == EarProfile::kIetf ? kIetfNames : kVeraisonNames;
   Object submodules;
   for (const Attester& attester : kAttesters) {
     const bool there =
@@ -166,17 +171,15 @@ std::string EarClaims(const Appraisal& appraisal, const EarOptions& options) {
   claims.Text("eat_profile", names.profile);
   if (names.overall) claims.Text(names.status, Name(appraisal.verdict));
   claims.Add("iat", absl::StrCat(absl::ToUnixSeconds(options.issued)))
-      .Add(names.verifier, Object()
-                               .Text("developer", options.developer)
-                               .Text("build", options.build)
-                               .Take());
+      .Add(names.verifier,
+           Object().Text("developer", options.developer).Text("build", options.build).Take());
   if (!options.nonce.empty()) claims.Add("eat_nonce", NonceText(options.nonce));
   claims.Add("submods", submodules.Take())
-      .Add("caravan", Object()
-                          .Text("appraised_at",
-                                absl::FormatTime(absl::RFC3339_sec, options.appraised,
-                                                 absl::UTCTimeZone()))
-                          .Take());
+      .Add("caravan",
+           Object()
+               .Text("appraised_at",
+                     absl::FormatTime(absl::RFC3339_sec, options.appraised, absl::UTCTimeZone()))
+               .Take());
   return claims.Take();
 }
 

@@ -101,8 +101,8 @@ TEST_P(JwsTest, IsVerifiedByOpenSslAlone) {
   const std::string signature = Decode(parts[2]);
   EXPECT_EQ(signature.size(), std::string(GetParam()) == "ES384" ? 96u : 64u);
   EXPECT_TRUE(Verifies(key.get(), GetParam(), absl::StrCat(parts[0], ".", parts[1]), signature));
-  EXPECT_FALSE(Verifies(key.get(), GetParam(), absl::StrCat(parts[0], ".", parts[1], "A"),
-                        signature));
+  EXPECT_FALSE(
+      Verifies(key.get(), GetParam(), absl::StrCat(parts[0], ".", parts[1], "A"), signature));
   // RFC 7638: the hash of the public key's members, in alphabetical order, without spaces.
   const std::string kid = Decode(std::string(std::string_view(header["kid"])));
   unsigned char digest[32];
@@ -166,8 +166,11 @@ Appraisal WithOutcome(const char* id, Outcome outcome) {
   return AppraisalOf(given);
 }
 
-const TrustVector kGood = {{"instance-identity", 2}, {"configuration", 2}, {"executables", 3},
-                           {"hardware", 2},          {"runtime-opaque", 2}};
+const TrustVector kGood = {{"instance-identity", 2},
+                           {"configuration", 2},
+                           {"executables", 3},
+                           {"hardware", 2},
+                           {"runtime-opaque", 2}};
 
 TrustVector Except(TrustVector vector, const TrustVector& changes) {
   for (const auto& [claim, value] : changes) vector[claim] = value;
@@ -208,11 +211,10 @@ TEST(TrustVectorTest, BelievesNothingThatIsNotSignedOrNotForThisVerifier) {
                            {"hardware", 99}}))
         << id;
   }
-  EXPECT_EQ(TrustVectorOf(WithOutcome("SNP_CHAIN", Outcome::kMissing), "SNP_"),
-            (TrustVector{{"instance-identity", 0},
-                         {"configuration", 0},
-                         {"executables", 0},
-                         {"hardware", 0}}));
+  EXPECT_EQ(
+      TrustVectorOf(WithOutcome("SNP_CHAIN", Outcome::kMissing), "SNP_"),
+      (TrustVector{
+          {"instance-identity", 0}, {"configuration", 0}, {"executables", 0}, {"hardware", 0}}));
 }
 
 TEST(TrustVectorTest, ClaimsNothingThatThePolicyDidWithout) {

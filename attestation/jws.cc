@@ -27,7 +27,9 @@ using DigestContext = std::unique_ptr<EVP_MD_CTX, OpensslDelete<EVP_MD_CTX_free>
 // Refuses: without it OpenSSL would ask the terminal.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-std::string Base64Url(std::string_view bytes) { return absl::WebSafeBase64Escape({bytes.data(), bytes.size()}); }
+std::string Base64Url(std::string_view bytes) {
+  return absl::WebSafeBase64Escape({bytes.data(), bytes.size()});
+}
 
 // A coordinate of an EC key's point, big endian, `size` bytes.
 std::optional<std::string> Coordinate(EVP_PKEY* key, const char* name, size_t size) {
@@ -79,9 +81,8 @@ absl::StatusOr<std::string> SignEd25519(EVP_PKEY* key, const std::string& messag
 absl::StatusOr<JwsKey> JwsKey::FromPem(absl::Span<const uint8_t> pem) {
   const ClearErrors clear;
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  EvpPkeyPtr key(bio == nullptr
-                     ? nullptr
-                     : PEM_read_bio_PrivateKey(bio.get(), nullptr, &NoPassword, nullptr));
+  EvpPkeyPtr key(
+      bio == nullptr ? nullptr : PEM_read_bio_PrivateKey(bio.get(), nullptr, &NoPassword, nullptr));
   if (key == nullptr) {
     return absl::InvalidArgumentError(
         "signing key: no private key in pem, or one that is encrypted");
@@ -105,14 +106,13 @@ absl::StatusOr<JwsKey> JwsKey::FromPem(absl::Span<const uint8_t> pem) {
 
 std::string JwsKey::Thumbprint() const {
   const crypto::Sha256Digest digest = crypto::Sha256(crypto::AsBytes(jwk_));
-  return Base64Url(
-      std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+  return Base64Url(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
 absl::StatusOr<std::string> JwsKey::Sign(std::string_view payload) const {
   const ClearErrors clear;
-  const std::string header = absl::StrCat("{\"alg\":\"", algorithm_, "\",\"kid\":\"", Thumbprint(),
-                                          "\",\"typ\":\"JWT\"}");
+  const std::string header =
+      absl::StrCat("{\"alg\":\"", algorithm_, "\",\"kid\":\"", Thumbprint(), "\",\"typ\":\"JWT\"}");
   const std::string input = absl::StrCat(Base64Url(header), ".", Base64Url(payload));
   absl::StatusOr<std::string> signature =
       algorithm_ == "EdDSA"

@@ -88,7 +88,7 @@ class Crl {
   // OK while thisUpdate <= now <= nextUpdate; OutOfRange otherwise, and without a nextUpdate.
   absl::Status CheckFreshness(absl::Time now) const;
   absl::Time this_update() const;
-  absl::Time next_update() const;  // the past when there is none
+  absl::Time next_update() const;                      // the past when there is none
   bool Revokes(const Certificate& certificate) const;  // by serial number
 
  private:

@@ -81,10 +81,8 @@ absl::StatusOr<attestation::EvidenceSet> ReadEvidence(const std::vector<std::str
 collateral::Services ServicesOf(const CollateralOptions& options) {
   collateral::Services services;
   const std::pair<const std::string*, std::string*> addresses[] = {
-      {&options.kds_url, &services.kds},
-      {&options.pcs_url, &services.pcs},
-      {&options.root_crl_url, &services.root_crl},
-      {&options.rim_url, &services.rim},
+      {&options.kds_url, &services.kds},           {&options.pcs_url, &services.pcs},
+      {&options.root_crl_url, &services.root_crl}, {&options.rim_url, &services.rim},
       {&options.ocsp_url, &services.ocsp},
   };
   for (const auto& [given, address] : addresses) {
@@ -210,8 +208,8 @@ int Conclude(const Context& context, const Report& report, const char* doing,
   std::string first = report.gaps.empty() ? "" : report.gaps.front();
   for (const Row& row : report.rows) {
     if (!row.usable) {
-      first = row.detail.empty() ? absl::StrCat(row.kind, " ", row.key, " ", row.state)
-                                 : row.detail;
+      first =
+          row.detail.empty() ? absl::StrCat(row.kind, " ", row.key, " ", row.state) : row.detail;
       break;
     }
   }

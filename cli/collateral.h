@@ -26,9 +26,9 @@ struct CollateralOptions {
   absl::Duration deadline = absl::Seconds(120);
 };
 
-// Schema caravan.collateral/1. Exit: kOk when all that the evidence needs is at hand, kNotVerifiable
-// when something is missing, kTimedOut when only time was, kUsage for options and files that cannot
-// be used, kNotPermitted.
+// Schema caravan.collateral/1. Exit: kOk when all that the evidence needs is at hand,
+// kNotVerifiable when something is missing, kTimedOut when only time was, kUsage for options and
+// files that cannot be used, kNotPermitted.
 int RunCollateralFetch(const Context& context, const CollateralOptions& options,
                        const collateral::World& world = collateral::World::Real());
 // Everything in the folder. kOk; kUsage when it cannot be read.

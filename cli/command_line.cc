@@ -178,13 +178,13 @@ class CommandLine {
 
   void AddCollateralCommands() {
     CollateralOptions& o = values_.collateral;
-    CLI::App* group = Group(app_, "collateral", "what verifiers need besides evidence, in a folder");
-    CLI::App* fetch = Add(*group, "fetch", "brings what evidence needs from the makers' services",
-                          [this] {
-                            values_.collateral.deadline =
-                                absl::Seconds(values_.collateral_deadline_s);
-                            return RunCollateralFetch(context_, values_.collateral);
-                          });
+    CLI::App* group =
+        Group(app_, "collateral", "what verifiers need besides evidence, in a folder");
+    CLI::App* fetch =
+        Add(*group, "fetch", "brings what evidence needs from the makers' services", [this] {
+          values_.collateral.deadline = absl::Seconds(values_.collateral_deadline_s);
+          return RunCollateralFetch(context_, values_.collateral);
+        });
     CLI::App* list = Add(*group, "list", "what is there, from where, until when",
                          [this] { return RunCollateralList(context_, values_.collateral); });
     CLI::App* check = Add(*group, "check", "is all there that evidence needs? asks no service",
@@ -209,8 +209,9 @@ class CommandLine {
                       "in place of NVIDIA's https://ocsp.ndis.nvidia.com");
     fetch->add_option("--ca-file", o.ca_file, "authorities for https://, PEM");
     fetch
-        ->add_option("--extra-root", o.extra_roots,
-                     "SHA-256 of a root's public key to take beside the makers'; may be given again")
+        ->add_option(
+            "--extra-root", o.extra_roots,
+            "SHA-256 of a root's public key to take beside the makers'; may be given again")
         ->allow_extra_args(false);
     fetch->add_flag("--offline", o.offline, "only says what is missing");
     fetch->add_flag("--refresh", o.refresh, "also fetches lists and documents that still hold");

@@ -273,9 +273,8 @@ int RunVerify(const Context& context, const VerifyOptions& options) {
                                                   inputs->policy, inputs->expected, inputs->time);
   if (inputs->event_log.has_value()) CheckEventLog(*inputs->event_log, &appraisal);
   if (signer->has_value()) {
-    absl::StatusOr<std::string> token =
-        MakeEar(**signer, appraisal, attestation::PolicyLabel(inputs->policy), inputs->time,
-                absl::Now());
+    absl::StatusOr<std::string> token = MakeEar(
+        **signer, appraisal, attestation::PolicyLabel(inputs->policy), inputs->time, absl::Now());
     if (!token.ok()) return Fail(context, kSchema, FailureOf(token.status(), "verify"));
     context.out << *token << "\n";
   } else if (context.json) {

@@ -124,16 +124,16 @@ absl::StatusOr<CollateralFacts> InspectCollateral(const CollateralRequest& reque
 absl::Status CheckNotOlder(const CollateralFacts& fresh, const CollateralFacts& kept) {
   if (fresh.evaluation_number != kept.evaluation_number) {
     if (fresh.evaluation_number > kept.evaluation_number) return absl::OkStatus();
-    return absl::UnauthenticatedError(
-        absl::StrCat("what came has evaluation number ", fresh.evaluation_number,
-                     ", what is kept has ", kept.evaluation_number, ": old collateral is played "
-                     "back"));
+    return absl::UnauthenticatedError(absl::StrCat("what came has evaluation number ",
+                                                   fresh.evaluation_number, ", what is kept has ",
+                                                   kept.evaluation_number,
+                                                   ": old collateral is played "
+                                                   "back"));
   }
   if (fresh.issued >= kept.issued) return absl::OkStatus();
-  return absl::UnauthenticatedError(absl::StrCat("what came was issued at ",
-                                                 FormatUtc(fresh.issued), ", what is kept at ",
-                                                 FormatUtc(kept.issued),
-                                                 ": old collateral is played back"));
+  return absl::UnauthenticatedError(
+      absl::StrCat("what came was issued at ", FormatUtc(fresh.issued), ", what is kept at ",
+                   FormatUtc(kept.issued), ": old collateral is played back"));
 }
 
 }  // namespace caravan::attestation

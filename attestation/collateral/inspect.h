@@ -21,7 +21,7 @@ namespace caravan::attestation {
 struct CollateralFacts {
   absl::Time issued = absl::UnixEpoch();  // thisUpdate, issueDate; certificates: long ago
   absl::Time expires;                     // the earliest end of all that the item holds
-  uint32_t evaluation_number = 0;            // of Intel's documents
+  uint32_t evaluation_number = 0;         // of Intel's documents
 };
 
 // Body and issuer chain out of a service's answer: NVIDIA's JSON is unwrapped, Intel's URL-encoded

@@ -124,8 +124,8 @@ absl::StatusOr<CollateralFacts> InspectList(const std::string& key, const std::s
 absl::StatusOr<CollateralFacts> InspectIntel(const CollateralRequest& request,
                                              const CollateralItem& item,
                                              const SignerPool& signers) {
-  const bool list = request.kind == CollateralKind::kIntelPckCrl ||
-                    request.kind == CollateralKind::kIntelRootCrl;
+  const bool list =
+      request.kind == CollateralKind::kIntelPckCrl || request.kind == CollateralKind::kIntelRootCrl;
   return list ? InspectList(request.key, item.body, signers)
               : InspectDocument(request, item.body, signers);
 }

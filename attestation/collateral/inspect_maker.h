@@ -22,9 +22,7 @@ class SignerPool {
              const std::vector<std::string>& extra_roots);
 
   // A pool of these PEM certificates alone, with the same extra roots.
-  SignerPool WithChain(const std::string& pem) const {
-    return SignerPool(pem, {}, extra_roots_);
-  }
+  SignerPool WithChain(const std::string& pem) const { return SignerPool(pem, {}, extra_roots_); }
   // A pool of these DER certificates as the chain, then this pool's.
   SignerPool With(const std::vector<std::string>& chain) const;
 

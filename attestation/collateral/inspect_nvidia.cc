@@ -37,8 +37,7 @@ bool IsNamed(const std::string& name, const nvidia::Rim& rim) {
       break;
   }
   const char* prefix = rim.kind == nvidia::RimKind::kVbios ? "NV_GPU_VBIOS_" : "NV_SWITCH_BIOS_";
-  const std::string version =
-      absl::AsciiStrToUpper(absl::StrReplaceAll(rim.version, {{".", ""}}));
+  const std::string version = absl::AsciiStrToUpper(absl::StrReplaceAll(rim.version, {{".", ""}}));
   return name.starts_with(prefix) && name.ends_with(absl::StrCat("_", version));
 }
 
@@ -60,9 +59,8 @@ absl::StatusOr<CollateralFacts> InspectRim(const std::string& key, const std::st
   absl::StatusOr<nvidia::Rim> rim = nvidia::ParseRim(document->content());
   if (!rim.ok()) return rim.status();
   if (!IsNamed(key, *rim)) {
-    return absl::InvalidArgumentError(absl::StrCat("the manifest is of ",
-                                                   std::string(Name(rim->kind)), " ", rim->product,
-                                                   " ", rim->version));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the manifest is of ", std::string(Name(rim->kind)), " ", rim->product, " ", rim->version));
   }
   return CollateralFacts{.expires = own.chain_end()};
 }
@@ -74,13 +72,10 @@ absl::StatusOr<CollateralFacts> InspectStatus(const std::string& key, const Coll
       absl::InvalidArgumentError("the certificate that it should be about is not at hand");
   for (const Certificate& certificate : signers.certificates()) {
     if (ToHex(crypto::Sha256(crypto::AsBytes(certificate.der()))) != key) continue;
-    absl::StatusOr<std::vector<Certificate>> chain =
-        signers.Climb(certificate, kSuite, &IsAnyRoot);
+    absl::StatusOr<std::vector<Certificate>> chain = signers.Climb(certificate, kSuite, &IsAnyRoot);
     if (!chain.ok()) return chain.status();
-    const OcspFinding finding =
-        ReadOcspResponse(item.body, {.certificate = certificate,
-                                     .issuer = chain->front(),
-                                     .now = item.fetched});
+    const OcspFinding finding = ReadOcspResponse(
+        item.body, {.certificate = certificate, .issuer = chain->front(), .now = item.fetched});
     if (finding.outcome == OcspOutcome::kGood || finding.outcome == OcspOutcome::kRevoked ||
         finding.outcome == OcspOutcome::kHold) {
       return CollateralFacts{.issued = finding.this_update, .expires = finding.next_update};

@@ -39,10 +39,10 @@ class Inspection : public ::testing::Test {
     }
     for (const Pair& pair : pairs) {
       Endorsements held;
-      EXPECT_TRUE(ParseEndorsements(pair.item.issuer_chain.empty() ? pair.item.body
-                                                                   : pair.item.issuer_chain,
-                                    &held)
-                      .ok());
+      EXPECT_TRUE(
+          ParseEndorsements(
+              pair.item.issuer_chain.empty() ? pair.item.body : pair.item.issuer_chain, &held)
+              .ok());
       for (std::string& der : held.certificates) issuers.push_back(std::move(der));
     }
   }
@@ -207,8 +207,8 @@ TEST(Answer, IsRefusedWhenItIsNone) {
        {"%", "%4", "%zz", "no pem", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(TakeAnswer(request, "{}", chain).status())) << chain;
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      TakeAnswer(request, "{}", std::string(70'000, 'x')).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(TakeAnswer(request, "{}", std::string(70'000, 'x')).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(TakeAnswer(request, "", "").status()));
 }
 

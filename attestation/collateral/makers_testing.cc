@@ -47,9 +47,8 @@ std::vector<std::string> AmdForTest::Certificates() {
 }
 
 EvidenceSet AmdForTest::Evidence(bool with_chain) {
-  attestation::Evidence item{EvidenceKind::kSevSnp,
-                             insecure_software::SerializeReport(world.report),
-                             {}};
+  attestation::Evidence item{
+      EvidenceKind::kSevSnp, insecure_software::SerializeReport(world.report), {}};
   EXPECT_TRUE(sev_snp::SignReport(world.report_key, &item.report).ok());
   if (with_chain) item.certificates = Certificates();
   return {{std::move(item)}};
@@ -119,9 +118,7 @@ CollateralItem IntelForTest::PckCrl() {
   return {.body = made.endorsements.crls[1], .issuer_chain = ToPem({made.chain[1], made.chain[2]})};
 }
 
-CollateralItem IntelForTest::RootCrl() {
-  return {.body = Make().endorsements.crls[0]};
-}
+CollateralItem IntelForTest::RootCrl() { return {.body = Make().endorsements.crls[0]}; }
 
 std::string IntelForTest::RootDigest() { return DigestOf(Make().chain[2]); }
 

@@ -55,9 +55,7 @@ class IntelForTest {
   CollateralItem PckCrl();
   CollateralItem RootCrl();
   std::string RootDigest();
-  IntelDates Now() const {
-    return {now - absl::Hours(24), now + absl::Hours(30 * 24), 18};
-  }
+  IntelDates Now() const { return {now - absl::Hours(24), now + absl::Hours(30 * 24), 18}; }
 
   intel::TestWorld world;
   const absl::Time now = world.now;

@@ -84,14 +84,14 @@ class SnpNeeds {
     const std::string service = vlek ? "vlek/" : "vcek/";
     if (!carried_leaf_.has_value() || !HasIssuers(carried_leaf_->certificate, carried_)) {
       for (Product product : products) {
-        Want(CollateralKind::kAmdChain, absl::StrCat(service, std::string(sev_snp::AmdName(product))),
-             &needs_);
+        Want(CollateralKind::kAmdChain,
+             absl::StrCat(service, std::string(sev_snp::AmdName(product))), &needs_);
       }
     }
     if (!carried_leaf_.has_value()) WantLeaf(vlek, report_.version < 3 ? Version2() : products);
     if (products.size() == 1) {
-      Want(CollateralKind::kAmdCrl, absl::StrCat(service, std::string(sev_snp::AmdName(products[0]))),
-           &needs_);
+      Want(CollateralKind::kAmdCrl,
+           absl::StrCat(service, std::string(sev_snp::AmdName(products[0]))), &needs_);
     }
   }
 

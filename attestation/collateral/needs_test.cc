@@ -41,11 +41,10 @@ TEST(SnpNeeds, AskForTheReportedTcbOfTheReportedChip) {
   // Newer firmware runs already: the key that signed belongs to what is reported.
   amd.world.report.current_tcb = amd.world.Raw({.boot_loader = 9, .tee = 9, .snp = 99});
   const CollateralNeeds needs = NeedsOf(amd.Evidence());
-  EXPECT_THAT(Texts(needs),
-              ElementsAre("amd-chain vcek/Milan",
-                          absl::StrCat("amd-vcek Milan/", Chip(64),
-                                       "?blSPL=04&teeSPL=01&snpSPL=24&ucodeSPL=209"),
-                          "amd-crl vcek/Milan"));
+  EXPECT_THAT(Texts(needs), ElementsAre("amd-chain vcek/Milan",
+                                        absl::StrCat("amd-vcek Milan/", Chip(64),
+                                                     "?blSPL=04&teeSPL=01&snpSPL=24&ucodeSPL=209"),
+                                        "amd-crl vcek/Milan"));
   EXPECT_THAT(needs.gaps, IsEmpty());
 }
 
@@ -69,8 +68,8 @@ TEST(SnpNeeds, LeaveTheProductOfAVersion2ReportOpenUntilACertificateTells) {
   amd.world.report.version = 2;
   amd.world.report.cpuid_family = amd.world.report.cpuid_model = 0;
   const EvidenceSet evidence = amd.Evidence();
-  const std::string vcek = absl::StrCat("amd-vcek Milan,Genoa/", Chip(64),
-                                        "?blSPL=04&teeSPL=01&snpSPL=24&ucodeSPL=209");
+  const std::string vcek =
+      absl::StrCat("amd-vcek Milan,Genoa/", Chip(64), "?blSPL=04&teeSPL=01&snpSPL=24&ucodeSPL=209");
   EXPECT_THAT(Texts(NeedsOf(evidence)),
               ElementsAre("amd-chain vcek/Milan", "amd-chain vcek/Genoa", vcek));
   EXPECT_THAT(Texts(NeedsOf(evidence, {.certificates = {amd.Vcek().body}, .crls = {}})),
@@ -79,8 +78,7 @@ TEST(SnpNeeds, LeaveTheProductOfAVersion2ReportOpenUntilACertificateTells) {
 
 TEST(SnpNeeds, AskForNoCertificateThatTheEvidenceCarries) {
   AmdForTest amd;
-  EXPECT_THAT(Texts(NeedsOf(amd.Evidence(/*with_chain=*/true))),
-              ElementsAre("amd-crl vcek/Milan"));
+  EXPECT_THAT(Texts(NeedsOf(amd.Evidence(/*with_chain=*/true))), ElementsAre("amd-crl vcek/Milan"));
 }
 
 TEST(SnpNeeds, AskForTheCertificateThatTheCarriedOneIsNot) {

@@ -50,7 +50,8 @@ absl::StatusOr<std::vector<Certificate>> SignerPool::Climb(const Certificate& ch
   while (chain.size() < kMaxSteps) {
     const auto issuer =
         std::find_if(certificates_.begin(), certificates_.end(), [&](const Certificate& other) {
-          return at.IsIssuedInNameOf(other) && other.CheckIsCa(static_cast<int>(chain.size())).ok() &&
+          return at.IsIssuedInNameOf(other) &&
+                 other.CheckIsCa(static_cast<int>(chain.size())).ok() &&
                  at.CheckSignedBy(other, suite).ok();
         });
     if (issuer == certificates_.end()) {

@@ -31,11 +31,9 @@ constexpr size_t kMaxIndex = 4 << 20;  // bytes of text
 constexpr uint32_t kLocks = 64;        // requests share them: a lock file is never deleted
 
 constexpr CollateralKind kKinds[] = {
-    CollateralKind::kAmdVcek,        CollateralKind::kAmdChain,
-    CollateralKind::kAmdCrl,         CollateralKind::kIntelTcbInfo,
-    CollateralKind::kIntelQeIdentity, CollateralKind::kIntelPckCrl,
-    CollateralKind::kIntelRootCrl,   CollateralKind::kNvidiaRim,
-    CollateralKind::kOcsp,
+    CollateralKind::kAmdVcek,      CollateralKind::kAmdChain,        CollateralKind::kAmdCrl,
+    CollateralKind::kIntelTcbInfo, CollateralKind::kIntelQeIdentity, CollateralKind::kIntelPckCrl,
+    CollateralKind::kIntelRootCrl, CollateralKind::kNvidiaRim,       CollateralKind::kOcsp,
 };
 
 const char* Extension(CollateralKind kind) {
@@ -100,8 +98,8 @@ Index LoadIndex(const std::string& folder) {
 absl::Status SaveIndex(const std::string& folder, const Index& index) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(index, &text);
-  absl::Status status = WriteWhole(absl::StrCat(folder, "/state"), StatePath(folder, "index"),
-                                   text);
+  absl::Status status =
+      WriteWhole(absl::StrCat(folder, "/state"), StatePath(folder, "index"), text);
   return status.ok() ? SyncFolder(absl::StrCat(folder, "/state")) : status;
 }
 
@@ -146,8 +144,9 @@ Cache::Found Load(const std::string& folder, CollateralKind kind, const Index::E
     absl::StatusOr<std::string> bytes =
         ops::ReadFile(absl::StrCat(folder, "/", file.name()), kMaxItemBytes);
     if (!bytes.ok() || bytes->size() != file.size() || Digest(*bytes) != file.sha256()) {
-      found.entry.problem = absl::StrCat(
-          folder, "/", file.name(), absl::IsNotFound(bytes.status()) ? " is gone" : " is corrupted");
+      found.entry.problem =
+          absl::StrCat(folder, "/", file.name(),
+                       absl::IsNotFound(bytes.status()) ? " is gone" : " is corrupted");
       found.item = {};
       return found;
     }
@@ -286,8 +285,8 @@ absl::StatusOr<std::vector<CacheEntry>> Cache::List() const {
 }
 
 absl::StatusOr<CacheLock> Cache::TryLock(const CollateralRequest& request) const {
-  const uint32_t number = static_cast<uint32_t>(
-      std::stoul(KeyDigest(request).substr(0, 4), nullptr, 16) % kLocks);
+  const uint32_t number =
+      static_cast<uint32_t>(std::stoul(KeyDigest(request).substr(0, 4), nullptr, 16) % kLocks);
   absl::StatusOr<int> fd = LockFile(StatePath(folder_, absl::StrCat("fetching-", number)),
                                     /*wait=*/false);
   if (!fd.ok()) return fd.status();

@@ -95,8 +95,8 @@ TEST_F(CacheTest, IsAFolderOfFilesThatVerifiersReadAsItIs) {
   Put({CollateralKind::kIntelRootCrl, "root"}, makers.intel.RootCrl());
   attestation::Endorsements endorsements;
   for (const std::string& file : Files()) {
-    const absl::Status parsed = attestation::ParseEndorsements(
-        *ops::ReadFile(file, kMaxItemBytes), &endorsements);
+    const absl::Status parsed =
+        attestation::ParseEndorsements(*ops::ReadFile(file, kMaxItemBytes), &endorsements);
     EXPECT_TRUE(parsed.ok()) << file << ": " << parsed;
   }
   EXPECT_EQ(endorsements.documents.size(), 2u);
@@ -115,8 +115,7 @@ TEST_F(CacheTest, ReplacesAnItemAndSweepsItsOldFilesLater) {
   Overwrite(absl::StrCat(folder_, "/mine.pem"), "kept by somebody else");
   Overwrite(absl::StrCat(folder_, "/state/partial-1"), "left by a process that died");
   const utimbuf hour_ago{.actime = time(nullptr) - 3600, .modtime = time(nullptr) - 3600};
-  for (const std::string& file :
-       {old_file, folder_ + "/mine.pem", folder_ + "/state/partial-1"}) {
+  for (const std::string& file : {old_file, folder_ + "/mine.pem", folder_ + "/state/partial-1"}) {
     ASSERT_EQ(utime(file.c_str(), &hour_ago), 0);
   }
   Put({CollateralKind::kIntelQeIdentity, "tdx"}, ItemOf("{}"));
@@ -173,8 +172,8 @@ TEST_F(CacheTest, MakesRoomByWhatExpiredThenByWhatIsOldest) {
   EXPECT_EQ(keys, (std::vector<std::string>{"tdx/2", "tdx/4", "tdx/5"}));
   Put(request(6), ItemOf(std::string(985, 'x'), kNow + absl::Minutes(3)));
   EXPECT_EQ(cache_->List()->size(), 2u) << "1000 bytes in all";
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      cache_->Put(request(7), ItemOf(std::string(1001, 'x')), kFacts)));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(cache_->Put(request(7), ItemOf(std::string(1001, 'x')), kFacts)));
 }
 
 TEST_F(CacheTest, LosesNothingBetweenProcessesThatPutAtOnce) {

@@ -49,9 +49,9 @@ absl::Status Refuse(const CollateralRequest& request, const absl::Status& why,
   std::string message = absl::StrCat(request.ToString(), ": ", why.message());
   if (kept.has_value()) {
     absl::StrAppend(&message, "; the copy in the cache ",
-                    kept->entry.problem.empty() ? Shortfall(kept->entry.facts, now)
-                                                : absl::StrCat("is unusable: ",
-                                                               kept->entry.problem));
+                    kept->entry.problem.empty()
+                        ? Shortfall(kept->entry.facts, now)
+                        : absl::StrCat("is unusable: ", kept->entry.problem));
   }
   return absl::Status(why.code(), message);
 }
@@ -135,8 +135,8 @@ absl::StatusOr<CollateralItem> CachedSource::Get(const CollateralRequest& reques
     return Refuse(request, renewed.status(), *kept, now);
   }
   CollateralItem item = std::move((*kept)->item);
-  item.note = absl::StrCat("the copy fetched at ", FormatUtc(item.fetched), " is used: ",
-                           renewed.status().message());
+  item.note = absl::StrCat("the copy fetched at ", FormatUtc(item.fetched),
+                           " is used: ", renewed.status().message());
   return item;
 }
 

@@ -274,9 +274,9 @@ TEST_F(GatherTest, BringsAllThatAVerifierNeeds) {
   for (const auto& part : tdx.parts) EXPECT_TRUE(part.status.ok()) << part.status;
   EXPECT_TRUE(tdx.complete());
   // With the roots for genuine, nothing is missing.
-  const attestation::Appraisal appraisal =
-      attestation::Verify(services_.intel.Evidence(), tdx.endorsements, services_.intel.world.policy,
-                          services_.intel.world.expected, services_.intel.now);
+  const attestation::Appraisal appraisal = attestation::Verify(
+      services_.intel.Evidence(), tdx.endorsements, services_.intel.world.policy,
+      services_.intel.world.expected, services_.intel.now);
   for (const attestation::Check& check : appraisal.checks) {
     EXPECT_NE(check.outcome, attestation::Outcome::kMissing) << check.id << ": " << check.detail;
   }

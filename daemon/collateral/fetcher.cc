@@ -70,18 +70,17 @@ std::string Tried(int attempts) {
 }  // namespace
 
 World World::Real() {
-  return {.now = [] { return absl::Now(); },
-          .sleep = [](absl::Duration duration) { absl::SleepFor(duration); },
-          .random =
-              [] {
-                // Spreads machines over time; nothing secret depends on it.
-                thread_local std::mt19937_64 engine{std::random_device{}()};
-                return std::uniform_real_distribution<double>(0, 1)(engine);
-              },
-          .send =
-              [](const http::Request& request, absl::Duration timeout) {
-                return http::Fetch(request, absl::Now() + timeout);
-              }};
+  return {
+      .now = [] { return absl::Now(); },
+      .sleep = [](absl::Duration duration) { absl::SleepFor(duration); },
+      .random =
+          [] {
+            // Spreads machines over time; nothing secret depends on it.
+            thread_local std::mt19937_64 engine{std::random_device{}()};
+            return std::uniform_real_distribution<double>(0, 1)(engine);
+          },
+      .send = [](const http::Request& request,
+                 absl::Duration timeout) { return http::Fetch(request, absl::Now() + timeout); }};
 }
 
 bool Fetcher::Wait(absl::Duration duration, absl::Time deadline) const {
@@ -102,10 +101,10 @@ absl::StatusOr<http::Reply> Fetcher::Persist(const http::Request& request, absl:
   for (int attempt = 1; attempt <= patience_.attempts; ++attempt) {
     const absl::Duration held = HeldUntil(host) - world_.now();
     if (held > absl::ZeroDuration() && !Wait(held, deadline)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          request.url, ": the service asked not to be asked before ",
-          absl::FormatTime(absl::RFC3339_sec, HeldUntil(host), absl::UTCTimeZone()),
-          ", and there is no time until then"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(request.url, ": the service asked not to be asked before ",
+                       absl::FormatTime(absl::RFC3339_sec, HeldUntil(host), absl::UTCTimeZone()),
+                       ", and there is no time until then"));
     }
     const absl::Duration timeout = std::min(patience_.attempt, deadline - world_.now());
     if (timeout <= absl::ZeroDuration()) return last;

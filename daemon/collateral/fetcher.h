@@ -28,9 +28,9 @@ struct World {
 };
 
 struct Patience {
-  int attempts = 6;                          // of one call
+  int attempts = 6;                            // of one call
   absl::Duration attempt = absl::Seconds(15);  // longest wait for one answer
-  absl::Duration first = absl::Seconds(1);   // before the second attempt; then twice that, …
+  absl::Duration first = absl::Seconds(1);     // before the second attempt; then twice that, …
   absl::Duration longest = absl::Seconds(30);
 };
 

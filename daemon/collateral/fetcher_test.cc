@@ -113,9 +113,9 @@ TEST_F(FetcherTest, TriesEachProductOfAVersion2Report) {
 
 TEST_F(FetcherTest, WaitsAsLongAsTheServiceAsksFor) {
   const std::string list = services_.amd.CrlNow().body;
-  services_.Answer(kCrlPath, {AnswerForTest(429, {"Retry-After: 17"}),
-                              AnswerForTest(503, {"Retry-After: 40"}),
-                              AnswerForTest(200, {}, list)});
+  services_.Answer(
+      kCrlPath, {AnswerForTest(429, {"Retry-After: 17"}), AnswerForTest(503, {"Retry-After: 40"}),
+                 AnswerForTest(200, {}, list)});
   const auto item = Fetch(kCrl);
   ASSERT_TRUE(item.ok()) << item.status();
   EXPECT_EQ(item->body, list);
@@ -146,10 +146,10 @@ TEST_F(FetcherTest, GivesUpAtOnceWhenAskedForMorePatienceThanThereIs) {
 
 TEST_F(FetcherTest, BacksOffByTwiceAndByChance) {
   services_.AnswerAll(AnswerForTest(429));
-  ExpectFails(absl::StatusCode::kResourceExhausted, "answered 429: asked too often (tried 6 times)");
-  EXPECT_THAT(clock_.slept(),
-              ElementsAre(absl::Milliseconds(750), absl::Milliseconds(1500), absl::Seconds(3),
-                          absl::Seconds(6), absl::Seconds(12)));
+  ExpectFails(absl::StatusCode::kResourceExhausted,
+              "answered 429: asked too often (tried 6 times)");
+  EXPECT_THAT(clock_.slept(), ElementsAre(absl::Milliseconds(750), absl::Milliseconds(1500),
+                                          absl::Seconds(3), absl::Seconds(6), absl::Seconds(12)));
   for (const auto& [random, first] : {std::pair(0.0, 500), std::pair(0.999, 999)}) {
     clock_.ForgetSleeps();
     Fetcher other(services_.services(), clock_.MakeWorld(random));
@@ -183,9 +183,8 @@ TEST_F(FetcherTest, LeavesASlowServiceByTheDeadline) {
 }
 
 TEST_F(FetcherTest, TriesAgainAfterAnAnswerThatBrokeOff) {
-  services_.Answer(kCrlPath,
-                   {"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this much", "",
-                    AnswerForTest(200, {}, "whole")});
+  services_.Answer(kCrlPath, {"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this much", "",
+                              AnswerForTest(200, {}, "whole")});
   const auto item = Fetch(kCrl);
   ASSERT_TRUE(item.ok()) << item.status();
   EXPECT_EQ(item->body, "whole");

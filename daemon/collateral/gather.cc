@@ -31,16 +31,15 @@ absl::Status AddTo(const CollateralItem& item, Endorsements* endorsements) {
 }  // namespace
 
 bool Gathered::complete() const {
-  return gaps.empty() && std::all_of(parts.begin(), parts.end(),
-                                     [](const Part& part) { return part.status.ok(); });
+  return gaps.empty() &&
+         std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.status.ok(); });
 }
 
 absl::StatusOr<Gathered> Gather(const attestation::EvidenceSet& evidence,
                                 attestation::CollateralSource& source, absl::Time deadline) {
   Gathered gathered;
   for (int round = 0; round < kRounds; ++round) {
-    absl::StatusOr<CollateralNeeds> needs =
-        RequiredCollateral(evidence, gathered.endorsements);
+    absl::StatusOr<CollateralNeeds> needs = RequiredCollateral(evidence, gathered.endorsements);
     if (!needs.ok()) return needs.status();
     gathered.gaps = std::move(needs->gaps);
     bool grew = false;
@@ -48,8 +47,8 @@ absl::StatusOr<Gathered> Gather(const attestation::EvidenceSet& evidence,
       const auto same = [&](const Gathered::Part& part) { return part.request == request; };
       if (std::any_of(gathered.parts.begin(), gathered.parts.end(), same)) continue;
       Gathered::Part part{.request = std::move(request), .status = {}, .item = {}};
-      absl::StatusOr<CollateralItem> item = source.Get(
-          part.request, CertificatesAtHand(evidence, gathered.endorsements), deadline);
+      absl::StatusOr<CollateralItem> item =
+          source.Get(part.request, CertificatesAtHand(evidence, gathered.endorsements), deadline);
       part.status = item.status();
       if (item.ok()) part.status = AddTo(*item, &gathered.endorsements);
       if (part.status.ok()) {

@@ -43,8 +43,7 @@ std::string AmdUrl(const std::string& key, absl::string_view what, const Service
 // "tdx/90c06f000000".
 std::string TcbUrl(const std::string& key, const Services& services) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits('/', 1));
-  return absl::StrCat(services.pcs, "/", parts.first, "/certification/v4/tcb?fmspc=",
-                      parts.second);
+  return absl::StrCat(services.pcs, "/", parts.first, "/certification/v4/tcb?fmspc=", parts.second);
 }
 
 struct Place {
@@ -67,9 +66,9 @@ Place PlaceOf(const CollateralRequest& request, const Services& services) {
       return {{absl::StrCat(services.pcs, "/", key, "/certification/v4/qe/identity")},
               "sgx-enclave-identity-issuer-chain"};
     case CollateralKind::kIntelPckCrl:
-      return {{absl::StrCat(services.pcs, "/sgx/certification/v4/pckcrl?ca=", key,
-                            "&encoding=der")},
-              "sgx-pck-crl-issuer-chain"};
+      return {
+          {absl::StrCat(services.pcs, "/sgx/certification/v4/pckcrl?ca=", key, "&encoding=der")},
+          "sgx-pck-crl-issuer-chain"};
     case CollateralKind::kIntelRootCrl:
       return {{RootCrlUrl(services)}};
     case CollateralKind::kNvidiaRim:
@@ -84,11 +83,8 @@ Place PlaceOf(const CollateralRequest& request, const Services& services) {
 
 absl::Status CheckServices(const Services& services) {
   const std::pair<const char*, const std::string&> addresses[] = {
-      {"kds", services.kds},
-      {"pcs", services.pcs},
-      {"root crl", services.root_crl},
-      {"rim", services.rim},
-      {"ocsp", services.ocsp},
+      {"kds", services.kds}, {"pcs", services.pcs},   {"root crl", services.root_crl},
+      {"rim", services.rim}, {"ocsp", services.ocsp},
   };
   for (const auto& [name, url] : addresses) {
     if (url.empty() && &url == &services.root_crl) continue;

@@ -36,8 +36,7 @@ struct Call {
 };
 
 // In the order to try them: where more than one may be right, "not found" means "try the next".
-std::vector<Call> CallsFor(const attestation::CollateralRequest& request,
-                           const Services& services);
+std::vector<Call> CallsFor(const attestation::CollateralRequest& request, const Services& services);
 
 }  // namespace caravan::collateral
 

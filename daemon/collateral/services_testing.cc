@@ -163,9 +163,7 @@ void ServicesForTest::ForgetAsked() {
   asked_.clear();
 }
 
-std::vector<std::string> ServicesForTest::roots() {
-  return {amd.RootDigest(), intel.RootDigest()};
-}
+std::vector<std::string> ServicesForTest::roots() { return {amd.RootDigest(), intel.RootDigest()}; }
 
 std::string ServicesForTest::Reply(const std::string& request) {
   const std::string line = request.substr(0, request.find("\r\n"));
