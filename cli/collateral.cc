@@ -64,16 +64,28 @@ std::string Text(const std::optional<absl::Time>& time) {
   return time.has_value() ? FormatUtc(*time) : "-";
 }
 
-absl::StatusOr<attestation::EvidenceSet> ReadEvidence(const std::vector<std::string>& files) {
+absl::Status InFile(const std::string& file, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", status.message()));
+}
+
+absl::StatusOr<attestation::EvidenceSet> ReadEvidence(const CollateralOptions& options) {
   attestation::EvidenceSet all;
-  for (const std::string& file : files) {
+  for (const std::string& file : options.evidence) {
     absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
     if (!bytes.ok()) return bytes.status();
     absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*bytes);
-    if (!set.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ": ", set.status().message()));
-    }
+    if (!set.ok()) return InFile(file, set.status());
     for (attestation::Evidence& item : set->items) all.items.push_back(std::move(item));
+  }
+  attestation::Endorsements beside;
+  for (const std::string& file : options.certificates) {
+    absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+    if (!bytes.ok()) return bytes.status();
+    absl::Status parsed = attestation::ParseEndorsements(*bytes, &beside);
+    if (!parsed.ok()) return InFile(file, parsed);
+  }
+  for (attestation::Evidence& item : all.items) {
+    if (item.certificates.empty()) item.certificates = beside.certificates;
   }
   return all;
 }
@@ -221,7 +233,7 @@ int Conclude(const Context& context, const Report& report, const char* doing,
 
 absl::StatusOr<Report> GatherReport(Cache* cache, const CollateralOptions& options,
                                     const collateral::World& world) {
-  absl::StatusOr<attestation::EvidenceSet> evidence = ReadEvidence(options.evidence);
+  absl::StatusOr<attestation::EvidenceSet> evidence = ReadEvidence(options);
   if (!evidence.ok()) return evidence.status();
   absl::StatusOr<collateral::SourceOptions> source_options = SourceOptionsOf(options);
   if (!source_options.ok()) return source_options.status();

@@ -17,6 +17,8 @@ namespace caravan::cli {
 struct CollateralOptions {
   std::string cache;                  // folder
   std::vector<std::string> evidence;  // files
+  // Files that the evidence's certificates are in, where it does not carry them itself.
+  std::vector<std::string> certificates;
   // Addresses; "": the makers' own.
   std::string kds_url, pcs_url, root_crl_url, rim_url, ocsp_url;
   std::string ca_file;                   // PEM, for https://; "": the system's authorities

@@ -158,8 +158,20 @@ TEST_F(CollateralTest, SaysWhatNoServiceHas) {
   EXPECT_THAT(out_.str(), HasSubstr("missing: the report is signed by a cloud's VLEK"));
 }
 
+TEST_F(CollateralTest, TakesCertificatesThatCameBesideTheEvidence) {
+  options_.evidence.resize(1);
+  options_.certificates = {Write("vcek.der", services_.amd.Vcek().body),
+                           Write("chain.pem", services_.amd.Chain().body)};
+  ASSERT_EQ(Fetch(), kOk) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("complete  1 item  "));
+  EXPECT_THAT(out_.str(), HasSubstr("amd-crl"));
+}
+
 TEST_F(CollateralTest, RefusesOptionsThatCannotBeUsed) {
   const CollateralOptions good = options_;
+  options_.certificates = {Write("text", "no certificate")};
+  EXPECT_EQ(Fetch(), kUsage);
+  options_ = good;
   options_.evidence = {folder_ + "/absent"};
   EXPECT_EQ(Fetch(), kUsage);
   options_.evidence = {Write("text", "no evidence")};

@@ -199,6 +199,14 @@ class CommandLine {
         ->allow_extra_args(false);
     check->add_option("--evidence", o.evidence, "file; without it everything in the folder")
         ->allow_extra_args(false);
+    for (CLI::App* command : {fetch, check}) {
+      command
+          ->add_option(
+              "--certificates", o.certificates,
+              "file that the evidence's certificates are in, where it carries none; may be "
+              "given again")
+          ->allow_extra_args(false);
+    }
     fetch->add_option("--kds-url", o.kds_url, "in place of AMD's https://kdsintf.amd.com");
     fetch->add_option("--pcs-url", o.pcs_url,
                       "a PCCS, in place of Intel's https://api.trustedservices.intel.com");

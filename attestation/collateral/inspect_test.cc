@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/collateral/inspect.h"
 
+#include <openssl/ocsp.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -184,6 +186,67 @@ TEST_F(Inspection, TakesListsInEveryFormThatServicesUse) {
   list.item.body = absl::StrCat("-----BEGIN X509 CRL-----\n", absl::Base64Escape(der),
                                 "\n-----END X509 CRL-----\n");
   EXPECT_TRUE(Inspect(list).ok()) << Inspect(list).status();
+}
+
+// A responder's answer about `certificate`, signed by its issuer.
+std::string OcspAnswer(const Certificate& certificate, const Certificate& issuer, EVP_PKEY* key,
+                       int status, absl::Time this_update, absl::Time next_update) {
+  OCSP_BASICRESP* basic = OCSP_BASICRESP_new();
+  OCSP_CERTID* id = OCSP_cert_to_id(EVP_sha384(), certificate.get(), issuer.get());
+  ASN1_TIME* from = ASN1_TIME_set(nullptr, absl::ToTimeT(this_update));
+  ASN1_TIME* until = ASN1_TIME_set(nullptr, absl::ToTimeT(next_update));
+  OCSP_basic_add1_status(basic, id, status, OCSP_REVOKED_STATUS_KEYCOMPROMISE, from, from, until);
+  EXPECT_EQ(OCSP_basic_sign(basic, issuer.get(), key, EVP_sha384(), nullptr, OCSP_NOCERTS), 1);
+  OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
+  unsigned char* der = nullptr;
+  const int size = i2d_OCSP_RESPONSE(response, &der);
+  std::string bytes(reinterpret_cast<char*>(der), static_cast<size_t>(size));
+  OPENSSL_free(der);
+  OCSP_RESPONSE_free(response);
+  OCSP_BASICRESP_free(basic);
+  OCSP_CERTID_free(id);
+  ASN1_TIME_free(from);
+  ASN1_TIME_free(until);
+  return bytes;
+}
+
+TEST(OcspAnswer, IsTakenWhenItIsSignedAndAboutTheCertificate) {
+  AmdForTest amd;
+  Endorsements held;
+  ASSERT_TRUE(ParseEndorsements(amd.Chain().body, &held).ok());
+  const Certificate ask = *Certificate::Parse(held.certificates[0]);
+  const Certificate ark = *Certificate::Parse(held.certificates[1]);
+  const CollateralRequest request{CollateralKind::kOcsp,
+                                  ToHex(crypto::Sha256(crypto::AsBytes(ask.der())))};
+  EVP_PKEY* const key = amd.world.ark_key.get();
+  const auto inspect = [&](std::string answer, std::vector<std::string> issuers) {
+    CollateralItem item{.body = std::move(answer)};
+    item.fetched = amd.now;
+    return InspectCollateral(request, item, issuers, {amd.RootDigest()});
+  };
+  const absl::Time from = amd.now - absl::Hours(1), until = amd.now + absl::Hours(1);
+  const std::string good = OcspAnswer(ask, ark, key, V_OCSP_CERTSTATUS_GOOD, from, until);
+  const auto facts = inspect(good, held.certificates);
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_EQ(facts->issued, from);
+  EXPECT_EQ(facts->expires, until);
+  // A revocation is as worth keeping: it is what verifiers must hear of.
+  EXPECT_TRUE(
+      inspect(OcspAnswer(ask, ark, key, V_OCSP_CERTSTATUS_REVOKED, from, until), held.certificates)
+          .ok());
+  const std::pair<const char*, std::string> refused[] = {
+      {"unknown", OcspAnswer(ask, ark, key, V_OCSP_CERTSTATUS_UNKNOWN, from, until)},
+      {"of another certificate", OcspAnswer(ark, ark, key, V_OCSP_CERTSTATUS_GOOD, from, until)},
+      {"stale", OcspAnswer(ask, ark, key, V_OCSP_CERTSTATUS_GOOD, from - absl::Hours(9),
+                           from - absl::Hours(8))},
+      {"of another key",
+       OcspAnswer(ask, ark, amd.world.ask_key.get(), V_OCSP_CERTSTATUS_GOOD, from, until)},
+      {"none", "0"}};
+  for (const auto& [what, answer] : refused) {
+    EXPECT_TRUE(absl::IsUnauthenticated(inspect(answer, held.certificates).status())) << what;
+  }
+  EXPECT_TRUE(absl::IsUnauthenticated(inspect(good, {held.certificates[1]}).status()))
+      << "the certificate is not at hand";
 }
 
 TEST(Answer, HasItsChainDecoded) {
