@@ -84,7 +84,7 @@ bool IsAnyAttesters(const Check& check) {
 // Of the attester's own checks and of those that speak of the whole; where the whole is only good
 // for a warning, so is its part.
 Verdict StatusOf(const Appraisal& appraisal, std::string_view prefix) {
-  bool failed = false, missing = false;
+  bool failed = false, missing = appraisal.checks.empty();
   bool warned = appraisal.verdict != Verdict::kAffirming;
   for (const Check& check : appraisal.checks) {
     if (!Belongs(check, prefix) && IsAnyAttesters(check)) continue;

@@ -121,7 +121,9 @@ absl::StatusOr<CollateralItem> CachedSource::Get(const CollateralRequest& reques
       kept = find();
       if (!kept.ok()) return kept.status();
       if (fresh()) return (*kept)->item;
-      renewed = Renew(request, issuers, usable() ? &(*kept)->entry : nullptr, deadline);
+      // What a corrupted file was is known still: nothing older takes its place.
+      const CacheEntry* const before = kept->has_value() ? &(*kept)->entry : nullptr;
+      renewed = Renew(request, issuers, before, deadline);
     }
   }
   const absl::Time now = fetcher_.world().now();

@@ -231,6 +231,14 @@ TEST_F(SourceTest, NamesACorruptedFileAndFetchesItAgain) {
   EXPECT_EQ(GetBody().size(), body.size());
 }
 
+TEST_F(SourceTest, LetsNothingOlderTakeACorruptedFilesPlace) {
+  (void)GetBody();
+  const std::string file = absl::StrCat(folder_, "/", (*cache_->List())[0].files[0]);
+  std::ofstream(file, std::ios::trunc) << "{}";
+  Publish(absl::Hours(24 * 9), absl::Hours(24));
+  ExpectFails(absl::StatusCode::kUnauthenticated, "old collateral is played back");
+}
+
 TEST_F(SourceTest, HandsOutWhatItCannotKeep) {
   cache_ = *Cache::Open(folder_, {.items = 10, .bytes = 100});
   const auto item = Get();
