@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/collateral/carried.h"
 #include "attestation/collateral/makers_testing.h"
-#include "attestation/collateral/needs.h"
 #include "attestation/hex.h"
 #include "attestation/verify_input.h"
 #include "crypto/hash.h"
@@ -33,10 +32,10 @@ class Inspection : public ::testing::Test {
   };
 
   Inspection() {
-    for (CollateralRequest& request : RequiredCollateral(amd.Evidence(), {})->requests) {
+    for (CollateralRequest& request : amd.Requests()) {
       pairs.push_back({request, AnswerTo(request)});
     }
-    for (CollateralRequest& request : RequiredCollateral(intel.Evidence(), {})->requests) {
+    for (CollateralRequest& request : intel.Requests()) {
       pairs.push_back({request, AnswerTo(request)});
     }
     for (const Pair& pair : pairs) {
@@ -196,7 +195,12 @@ std::string OcspAnswer(const Certificate& certificate, const Certificate& issuer
   ASN1_TIME* from = ASN1_TIME_set(nullptr, absl::ToTimeT(this_update));
   ASN1_TIME* until = ASN1_TIME_set(nullptr, absl::ToTimeT(next_update));
   OCSP_basic_add1_status(basic, id, status, OCSP_REVOKED_STATUS_KEYCOMPROMISE, from, from, until);
-  EXPECT_EQ(OCSP_basic_sign(basic, issuer.get(), key, EVP_sha384(), nullptr, OCSP_NOCERTS), 1);
+  // OpenSSL would write the time of day, and offers no other way to say another.
+  ASN1_GENERALIZEDTIME_set(const_cast<ASN1_GENERALIZEDTIME*>(OCSP_resp_get0_produced_at(basic)),
+                           absl::ToTimeT(this_update));
+  EXPECT_EQ(
+      OCSP_basic_sign(basic, issuer.get(), key, EVP_sha384(), nullptr, OCSP_NOCERTS | OCSP_NOTIME),
+      1);
   OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
   unsigned char* der = nullptr;
   const int size = i2d_OCSP_RESPONSE(response, &der);

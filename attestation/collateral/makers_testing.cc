@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "attestation/collateral/needs.h"
 #include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_intel.h"
@@ -24,6 +25,12 @@ std::string DigestOf(const std::string& der) {
   auto certificate = Certificate::Parse(der);
   EXPECT_TRUE(certificate.ok()) << certificate.status();
   return certificate.ok() ? ToHex(certificate->SpkiSha256()) : "";
+}
+
+std::vector<CollateralRequest> RequestsOf(const EvidenceSet& evidence) {
+  auto needs = RequiredCollateral(evidence, {});
+  EXPECT_TRUE(needs.ok()) << needs.status();
+  return needs.ok() ? std::move(needs->requests) : std::vector<CollateralRequest>();
 }
 
 }  // namespace
@@ -53,6 +60,8 @@ EvidenceSet AmdForTest::Evidence(bool with_chain) {
   if (with_chain) item.certificates = Certificates();
   return {{std::move(item)}};
 }
+
+std::vector<CollateralRequest> AmdForTest::Requests() { return RequestsOf(Evidence()); }
 
 CollateralItem AmdForTest::Vcek() { return {.body = Certificates()[0]}; }
 
@@ -94,6 +103,8 @@ EvidenceSet IntelForTest::Evidence() {
   const EvidenceKind kind = world.tdx() ? EvidenceKind::kTdx : EvidenceKind::kSgx;
   return {{{kind, Make().quote, {}}}};
 }
+
+std::vector<CollateralRequest> IntelForTest::Requests() { return RequestsOf(Evidence()); }
 
 CollateralItem IntelForTest::TcbInfo(IntelDates dates) {
   world.issue_date = dates.issue;

@@ -22,6 +22,7 @@ class AmdForTest {
   explicit AmdForTest(v1::SnpProduct product = v1::MILAN);
 
   EvidenceSet Evidence(bool with_chain = false);
+  std::vector<CollateralRequest> Requests();  // what Evidence() needs
   CollateralItem Vcek();
   CollateralItem Chain();
   CollateralItem CrlOf(absl::Time this_update, absl::Time next_update);
@@ -48,6 +49,7 @@ class IntelForTest {
   explicit IntelForTest(intel::WorldKind kind = intel::WorldKind::kTd10);
 
   EvidenceSet Evidence();
+  std::vector<CollateralRequest> Requests();  // what Evidence() needs
   CollateralItem TcbInfo(IntelDates dates);
   CollateralItem TcbInfo() { return TcbInfo(Now()); }
   CollateralItem QeIdentity(IntelDates dates);

@@ -115,7 +115,7 @@ TEST(Needs, AreNoneForASoftwareStandIn) {
   const absl::Time now = absl::FromUnixSeconds(1'780'000'000);
   auto root = InsecureRoot::Create(now);
   ASSERT_TRUE(root.ok()) << root.status();
-  auto attester = MakeInsecureAttester(*root, {}, now);
+  auto attester = MakeInsecureAttester(*root, {.chip_id = DeriveInsecureChipId("node-a")}, now);
   ASSERT_TRUE(attester.ok()) << attester.status();
   auto evidence = (*attester)->Collect({});
   ASSERT_TRUE(evidence.ok()) << evidence.status();

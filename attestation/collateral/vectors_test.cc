@@ -49,6 +49,12 @@ std::vector<std::string> Texts(const EvidenceSet& evidence, const Endorsements& 
   return texts;
 }
 
+std::vector<CollateralRequest> RequestsOf(const EvidenceSet& evidence) {
+  auto needs = RequiredCollateral(evidence, {});
+  EXPECT_TRUE(needs.ok()) << needs.status();
+  return needs.ok() ? needs->requests : std::vector<CollateralRequest>();
+}
+
 TEST(RealEvidence, AsksForItsOwnMachines) {
   CARAVAN_REQUIRE_VECTORS();
   EXPECT_THAT(Texts(EvidenceOf("snp/virtee-sev/report_milan.hex")),
@@ -119,8 +125,7 @@ TEST(RealAnswer, OfAmdIsWhatItsReportAsksFor) {
                "snp/roots/ask_ark_turin_vcek.pem"}};
   for (const auto& row : rows) {
     const Endorsements chain = EndorsementsOf({row.chain});
-    for (const CollateralRequest& request :
-         RequiredCollateral(EvidenceOf(row.report), {})->requests) {
+    for (const CollateralRequest& request : RequestsOf(EvidenceOf(row.report))) {
       CollateralItem item{.body = *ReadVectorForTest(row.chain)};
       if (request.kind == CollateralKind::kAmdVcek) {
         item.body = EndorsementsOf({row.vcek}).certificates[0];
@@ -152,7 +157,7 @@ TEST(RealAnswer, OfIntelIsWhatItsQuoteAsksFor) {
       return absl::StrCat("{\"", name, "\":", member(part), ",\"signature\":\"",
                           member(part + "_signature"), "\"}");
     };
-    for (const CollateralRequest& request : RequiredCollateral(evidence, {})->requests) {
+    for (const CollateralRequest& request : RequestsOf(evidence)) {
       CollateralItem item{.body = ""};
       switch (request.kind) {
         case CollateralKind::kIntelTcbInfo:

@@ -60,6 +60,7 @@ class CacheTest : public ::testing::Test {
     EXPECT_TRUE(found.ok() && found->has_value()) << request.ToString();
     return found.ok() && found->has_value() ? **found : Cache::Found{};
   }
+  std::vector<CacheEntry> Entries() { return *cache_->List(); }
   // Paths of the files that lie open in the folder.
   std::vector<std::string> Files() { return *ops::ListFiles(folder_); }
 
@@ -168,7 +169,7 @@ TEST_F(CacheTest, MakesRoomByWhatExpiredThenByWhatIsOldest) {
   Put(request(4), ItemOf("4", kNow + absl::Minutes(1)));  // 3 has expired
   Put(request(5), ItemOf("5", kNow + absl::Minutes(2)));  // 1 is the oldest
   std::vector<std::string> keys;
-  for (const CacheEntry& entry : *cache_->List()) keys.push_back(entry.request.key);
+  for (const CacheEntry& entry : Entries()) keys.push_back(entry.request.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"tdx/2", "tdx/4", "tdx/5"}));
   Put(request(6), ItemOf(std::string(985, 'x'), kNow + absl::Minutes(3)));
   EXPECT_EQ(cache_->List()->size(), 2u) << "1000 bytes in all";
@@ -197,7 +198,7 @@ TEST_F(CacheTest, LosesNothingBetweenProcessesThatPutAtOnce) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(cache_->List()->size(), static_cast<size_t>(kProcesses * kItems));
-  for (const CacheEntry& entry : *cache_->List()) EXPECT_EQ(entry.problem, "");
+  for (const CacheEntry& entry : Entries()) EXPECT_EQ(entry.problem, "");
 }
 
 TEST_F(CacheTest, LetsOneFetchAnItemAtATime) {

@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "attestation/collateral/needs.h"
 
 namespace caravan::collateral {
 namespace {
@@ -100,8 +99,8 @@ void ServicesForTest::PublishAll() {
     answers_.clear();
     for_all_.clear();
   }
-  std::vector<CollateralRequest> requests = RequiredCollateral(amd.Evidence(), {})->requests;
-  for (auto& request : RequiredCollateral(intel.Evidence(), {})->requests) {
+  std::vector<CollateralRequest> requests = amd.Requests();
+  for (auto& request : intel.Requests()) {
     requests.push_back(std::move(request));
   }
   for (const CollateralRequest& request : requests) {
