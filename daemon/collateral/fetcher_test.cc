@@ -95,7 +95,7 @@ TEST(Services, RefuseWhatIsNoAddress) {
 TEST_F(FetcherTest, BringsTheChainOutOfTheHeader) {
   const auto item = Fetch(kInfo);
   ASSERT_TRUE(item.ok()) << item.status();
-  EXPECT_EQ(item->body, services_.intel.TcbInfo().body.substr(0, item->body.size()));
+  EXPECT_THAT(item->body, HasSubstr("{\"tcbInfo\":{\"id\":\"TDX\""));
   EXPECT_THAT(item->issuer_chain, HasSubstr("-----BEGIN CERTIFICATE-----\n"));
   EXPECT_EQ(item->fetched, clock_.now());
   EXPECT_THAT(item->url, HasSubstr("/tdx/certification/v4/tcb?fmspc=060606060606"));
