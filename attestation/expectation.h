@@ -13,11 +13,6 @@
 
 namespace caravan::attestation {
 
-// The nonce of a device's report; a strong type, so that no other 32 bytes pass for it.
-struct DeviceNonce {
-  std::array<uint8_t, 32> bytes{};
-};
-
 // For the report of one device.
 class DeviceExpectation {
  public:
@@ -43,27 +38,35 @@ class ReportDataExpectation {
  public:
   // All 64 bytes have to be equal. Devices beside the CPU could not be verified.
   static ReportDataExpectation Exactly(const ReportData& data) {
-    return {data, DeviceExpectation::Unknown()};
+    return {data, DeviceExpectation::Unknown(), std::nullopt};
+  }
+  // The same, and of each device its own nonce (ExpectedOfDevice in composite.h).
+  static ReportDataExpectation OfSession(const EvidenceRequest& request) {
+    return {request.report_data, DeviceExpectation::Unknown(), request};
   }
   // One nonce for all devices of stored evidence; a CPU's report data goes unchecked, as below.
   static ReportDataExpectation DevicesExactly(const DeviceNonce& nonce) {
-    return {std::nullopt, DeviceExpectation::Exactly(nonce)};
+    return {std::nullopt, DeviceExpectation::Exactly(nonce), std::nullopt};
   }
   // For looking at stored evidence: nothing shows that it is fresh or whose channel it belongs to,
   // so the verdict is at best kWarning. Never for a session.
   static ReportDataExpectation NotChecked() {
-    return {std::nullopt, DeviceExpectation::NotChecked()};
+    return {std::nullopt, DeviceExpectation::NotChecked(), std::nullopt};
   }
 
   const std::optional<ReportData>& data() const { return data_; }
+  // Of devices without a nonce of their own each.
   const DeviceExpectation& devices() const { return devices_; }
+  const std::optional<EvidenceRequest>& session() const { return session_; }
 
  private:
-  ReportDataExpectation(std::optional<ReportData> data, DeviceExpectation devices)
-      : data_(data), devices_(devices) {}
+  ReportDataExpectation(std::optional<ReportData> data, DeviceExpectation devices,
+                        std::optional<EvidenceRequest> session)
+      : data_(data), devices_(devices), session_(session) {}
 
   std::optional<ReportData> data_;
   DeviceExpectation devices_;
+  std::optional<EvidenceRequest> session_;
 };
 
 }  // namespace caravan::attestation

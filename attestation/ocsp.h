@@ -65,11 +65,11 @@ struct OcspRule {
   std::string id;              // of the checks: "NVIDIA_GPU" gives NVIDIA_GPU_OCSP, _REVOKED, _HOLD
   bool tolerate_hold = false;  // a hold warns; it fails otherwise
   bool waived = false;         // the policy does without answers; a revocation at hand still counts
-  std::string hint;            // where to get one
+  std::string hint = {};       // where to get one
 };
 
-// One after the other, `chain[i]` by answers of `chain[i + 1]`. A chain of leaf, CAs and root; the
-// root has no issuer to ask.
+// One after the other, `chain[i]` by answers of `chain[i + 1]`: leaf or CA first, root last, which
+// has no issuer to ask. NVIDIA's responder knows no device's leaf: there, begin above it.
 void CheckOcsp(const OcspRule& rule, absl::Span<const std::string> responses,
                absl::Span<const Certificate> chain, absl::Time now, CheckList* checks);
 

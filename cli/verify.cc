@@ -13,6 +13,7 @@
 #include "attestation/tdx/event_log.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
+#include "cli/evidence/input.h"
 #include "cli/text.h"
 #include "daemon/ops/file.h"
 
@@ -38,18 +39,6 @@ struct Inputs {
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
-}
-
-absl::StatusOr<std::optional<EvidenceKind>> ParseKind(const std::string& name) {
-  const std::pair<const char*, std::optional<EvidenceKind>> kinds[] = {
-      {"auto", std::nullopt},      {"snp", EvidenceKind::kSevSnp},    {"tdx", EvidenceKind::kTdx},
-      {"sgx", EvidenceKind::kSgx}, {"nvidia", EvidenceKind::kNvidia}, {"tpm", EvidenceKind::kVtpm},
-  };
-  for (const auto& [known, kind] : kinds) {
-    if (name == known) return kind;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--kind is \"", name, "\", expected auto, snp, tdx, sgx, nvidia or tpm"));
 }
 
 // A policy that demands everything and lists nothing: without --policy evidence is shown, and
@@ -81,6 +70,11 @@ Policy StrictPolicy() {
   auto* enclave = policy.mutable_sgx()->add_enclaves();
   enclave->set_name("none");
   enclave->set_mr_enclave(std::string(64, 'f'));
+  *policy.mutable_vtpm()->mutable_snp() = policy.snp();
+  *policy.mutable_vtpm()->mutable_tdx() = policy.tdx();
+  auto* system = policy.mutable_vtpm()->add_measurements();
+  system->set_name("none");
+  system->add_pcrs()->set_sha256(std::string(64, 'f'));
   return policy;
 }
 
@@ -116,19 +110,9 @@ absl::StatusOr<ReportDataExpectation> ParseReportData(const std::string& text) {
       "--report-data wants 128 hexadecimal digits, or the 64 of a device's nonce");
 }
 
-absl::Status ReadEvidence(const std::string& file, std::optional<EvidenceKind> kind,
-                          attestation::EvidenceSet* evidence) {
-  absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*bytes, kind);
-  if (!set.ok()) return InFile(file, set.status());
-  for (attestation::Evidence& item : set->items) evidence->items.push_back(std::move(item));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   Inputs inputs;
-  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseKind(options.kind);
+  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseEvidenceKind(options.kind);
   if (!kind.ok()) return kind.status();
   inputs.time = absl::Now();
   std::string error;
@@ -145,7 +129,18 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   std::vector<std::string> files = {options.evidence};
   files.insert(files.end(), options.also.begin(), options.also.end());
   for (const std::string& file : files) {
-    if (absl::Status read = ReadEvidence(file, *kind, &inputs.evidence); !read.ok()) return read;
+    absl::StatusOr<attestation::EvidenceSet> set = ReadEvidence(file, *kind);
+    if (!set.ok()) return set.status();
+    for (attestation::Evidence& item : set->items) inputs.evidence.items.push_back(std::move(item));
+  }
+  // A nonce says nothing about a CPU's report data, which would go unchecked.
+  const auto& items = inputs.evidence.items;
+  const bool devices = std::all_of(items.begin(), items.end(), [](const auto& item) {
+    return item.kind == EvidenceKind::kNvidia;
+  });
+  if (inputs.expected.devices().nonce().has_value() && !devices) {
+    return absl::InvalidArgumentError(
+        "--report-data has 64 hexadecimal digits, a device's nonce, but the evidence is a CPU's");
   }
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;

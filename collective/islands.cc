@@ -217,8 +217,8 @@ class IslandPlan {
     uint64_t begin = 0;
     for (int n = 0; n < islands_.nodes; ++n) {
       const uint64_t bytes = counts[Rank(n, k)] * element_;
-      stretches.push_back({begin, bytes, static_cast<uint16_t>(local),
-                           SumBefore(counts, Rank(n, k)) * element_});
+      stretches.push_back(
+          {begin, bytes, static_cast<uint16_t>(local), SumBefore(counts, Rank(n, k)) * element_});
       begin += bytes;
     }
     return stretches;
@@ -243,9 +243,9 @@ absl::Status CheckPairs(const std::vector<OperationSpec>& views, int first_rank)
       const uint64_t sent = views[from].counts[first_rank + to];
       const uint64_t received = views[to].receive_counts[first_rank + from];
       if (sent == received) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "rank ", first_rank + from, " sends ", sent, " elements to rank ", first_rank + to,
-          ", which receives ", received));
+      return absl::InvalidArgumentError(absl::StrCat("rank ", first_rank + from, " sends ", sent,
+                                                     " elements to rank ", first_rank + to,
+                                                     ", which receives ", received));
     }
   }
   return absl::OkStatus();
@@ -264,9 +264,10 @@ absl::StatusOr<Selection> SelectFor(const OperationSpec& spec, const Islands& is
                                     const SelectorTable& table) {
   if (islands.local == 1) return Select(spec, islands.nodes, table);
   if (spec.op == Operation::kSend || spec.op == Operation::kRecv) {
-    return absl::UnimplementedError(absl::StrCat(
-        spec.Describe(), ": a communicator with several ranks on a node carries no messages "
-                         "between two of them: split it so that each node has one"));
+    return absl::UnimplementedError(
+        absl::StrCat(spec.Describe(),
+                     ": a communicator with several ranks on a node carries no messages "
+                     "between two of them: split it so that each node has one"));
   }
   OperationSpec between = BetweenNodes(spec, islands);
   if (HasOneRail(spec.op)) return Select(between, islands.nodes, table);
@@ -279,8 +280,8 @@ absl::StatusOr<std::shared_ptr<const Plan>> BuildIslandPlan(const std::vector<Op
                                                             int node, const Islands& islands) {
   if (islands.local < 1 || islands.local > kMaxLocalRanks ||
       static_cast<size_t>(islands.local) != views.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        views.size(), " views of ", islands.local, " ranks a node, at most ", kMaxLocalRanks));
+    return absl::InvalidArgumentError(absl::StrCat(views.size(), " views of ", islands.local,
+                                                   " ranks a node, at most ", kMaxLocalRanks));
   }
   const OperationSpec& spec = views.front();
   if (islands.local == 1) return BuildPlan(spec, node, islands.nodes);

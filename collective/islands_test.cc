@@ -116,8 +116,8 @@ TEST_P(EveryIslandShape, IsRightForEveryNumberOfNodesAndRanks) {
       const uint64_t p = static_cast<uint64_t>(islands.ranks());
       // The last two: odd blocks around a chunk, and of a few chunks.
       for (const uint64_t count :
-           {uint64_t{0}, uint64_t{1}, p, p + 1, CountForTest(GetParam().op, DataType::kInt64,
-                                                             islands.ranks(), 3000) + 3,
+           {uint64_t{0}, uint64_t{1}, p, p + 1,
+            CountForTest(GetParam().op, DataType::kInt64, islands.ranks(), 3000) + 3,
             CountForTest(GetParam().op, DataType::kInt32, islands.ranks(), 17000) + 1}) {
         OperationSpec spec = Spec(count);
         spec.dtype = kTypes[random() % std::size(kTypes)];
@@ -138,8 +138,8 @@ TEST_P(EveryIslandShape, IsRightForEveryNumberOfNodesAndRanks) {
 TEST_P(EveryIslandShape, EndsWithFullLanesAndManyChunks) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     const Islands islands{2 + static_cast<int>(seed % 3), 2 + static_cast<int>(seed % 2)};
-    OperationSpec spec = Spec(
-        CountForTest(GetParam().op, DataType::kInt32, islands.ranks(), (5u << 14) + 36));
+    OperationSpec spec =
+        Spec(CountForTest(GetParam().op, DataType::kInt32, islands.ranks(), (5u << 14) + 36));
     spec.dtype = DataType::kInt32;
     spec.root = static_cast<uint16_t>(seed % islands.ranks());
     SimulationOptions options;

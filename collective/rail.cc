@@ -96,9 +96,9 @@ absl::StatusOr<RailMerger::Prepared> RailMerger::Gather(const Step& step) {
     const uint64_t begin = std::max(s.begin, offset);
     const uint64_t end = std::min(s.begin + s.bytes, offset + step.bytes);
     if (begin >= end) continue;
-    prepared.done = InOrder(builder_.Local(static_cast<uint32_t>(end - begin),
-                                           In(s, begin, Place::kInput),
-                                           In(*home, begin, Place::kOutput)));
+    prepared.done =
+        InOrder(builder_.Local(static_cast<uint32_t>(end - begin), In(s, begin, Place::kInput),
+                               In(*home, begin, Place::kOutput)));
   }
   return prepared;
 }
@@ -134,8 +134,7 @@ absl::StatusOr<RailMerger::Prepared> RailMerger::Reduce(const Step& step) {
     --left;
     // With one node nobody else adds anything.
     const bool last = rail_->size == 1 && left == 0;
-    prepared.done =
-        InOrder(builder_.LocalReduce(step.bytes, input(k), prepared.region, last));
+    prepared.done = InOrder(builder_.LocalReduce(step.bytes, input(k), prepared.region, last));
   }
   return prepared;
 }

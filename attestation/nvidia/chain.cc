@@ -21,6 +21,9 @@ constexpr std::string_view kLeafWhat = "the key that signed the report has a cer
 constexpr char kChainHint[] =
     "bring the chain that the driver gives beside the report, up to NVIDIA Device Identity CA";
 
+// As many as a machine has devices: each costs a signature check.
+constexpr size_t kMaxLeaves = 64;
+
 class ChainBuilder {
  public:
   ChainBuilder(const Policy& policy, absl::Time now, CheckList* checks)
@@ -34,14 +37,19 @@ class ChainBuilder {
   // False when there is none, which a check then says.
   bool ChooseLeaf(const Report& report) {
     const std::vector<Certificate>& all = pool_.certificates();
-    for (size_t i = 0; i < all.size(); ++i) {
+    size_t tried = 0;
+    for (size_t i = 0; i < all.size() && tried < kMaxLeaves; ++i) {
       // The first that came with the evidence is said to be the leaf, whatever it looks like.
       const bool leaf = LooksLikeLeaf(all[i]);
       if (!leaf && !(i == 0 && has_own_)) continue;
-      const bool signed_it = CheckReportSignature(report, all[i].public_key()).ok();
-      if (!leaf && !signed_it) continue;
-      if (!chain_.leaf.has_value() || signed_it) chain_.leaf = all[i];
-      if (signed_it) break;
+      ++tried;
+      const absl::Status signature = CheckReportSignature(report, all[i].public_key());
+      if (!leaf && !signature.ok()) continue;
+      if (!chain_.leaf.has_value() || signature.ok()) {
+        chain_.leaf = all[i];
+        chain_.signature = signature;
+      }
+      if (signature.ok()) break;
     }
     if (!chain_.leaf.has_value()) {
       checks_.Missing("NVIDIA_CERTIFICATE", kLeafWhat,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "attestation/check_list.h"
 #include "attestation/evidence.h"
@@ -21,7 +22,8 @@ namespace caravan::attestation::nvidia {
 inline constexpr size_t kChainLength = 5;
 
 struct Chain {
-  std::optional<Certificate> leaf;        // as found; proves nothing unless `verified`
+  std::optional<Certificate> leaf;  // as found; proves nothing unless `verified`
+  absl::Status signature = absl::NotFoundError("no certificate");  // the leaf's, of the report
   std::vector<Certificate> certificates;  // leaf to root when `verified`, else empty
   std::optional<Chip> chip;               // by the leaf's name
   std::optional<Pdi> pdi;                 // by the device CA's name

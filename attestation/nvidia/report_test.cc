@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"OpaqueTooLong", [](auto* s) { s->opaque_size = 0xFFFF; },
             "opaque data of 65535 bytes"},
         Bad{"OpaqueFieldTooLong", [](auto* s) { s->opaque_size = 30; },
-            "opaque field 3: type of 2 bytes"},
+            "opaque field 3 (type 999) of 21 bytes, 0 are left"},
         Bad{"TooManyOpaqueFields",
             [](auto* s) {
               s->opaque.assign(257, {5, ""});

@@ -32,11 +32,11 @@ struct GoldenEntry {
 };
 
 struct Rim {
-  std::string tag_id;
+  std::string tag_id = {};
   RimKind kind = RimKind::kDriver;
-  std::string product;              // "GH100", "LS10"
-  std::string version;              // "545.00", "96.00.5E.00.01"
-  std::vector<GoldenEntry> golden;  // by index, each index once, at least one active
+  std::string product = {};              // "GH100", "LS10"
+  std::string version = {};              // "545.00", "96.00.5E.00.01"
+  std::vector<GoldenEntry> golden = {};  // by index, each index once, at least one active
 };
 
 // Reads the canonical bytes that a signature covers (rim_signature.h), and nothing else ever.

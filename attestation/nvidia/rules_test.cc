@@ -154,6 +154,23 @@ TEST(NvidiaTrailer, TakesZeros) {
   world.ExpectAccepted();
 }
 
+// What nobody knows yet is signed like the rest: it is named, not refused.
+TEST(NvidiaUnknown, FieldsWarn) {
+  TestWorld world;
+  world.device().report.parameter1 = 7;
+  EXPECT_EQ(TestWorld::OutcomeOf(world.Appraise(), "NVIDIA_REPORT_UNKNOWN"), "warned");
+  world.ExpectAccepted();
+}
+
+TEST(NvidiaUnknown, OpaqueTypesAreLeftAlone) {
+  for (const char* chip : {"GH100", "GB100", "LS_10"}) {
+    TestWorld world(chip);
+    world.device().Opaque(500) = "what nobody knows yet";
+    world.device().report.opaque.emplace_back(500, "and again");
+    world.ExpectAccepted();
+  }
+}
+
 TEST(NvidiaNonce, IsNeverOptionalByBeingAbsent) {
   TestWorld world;
   // A session's expectation without one for its devices.

@@ -66,7 +66,6 @@ TEST(NvidiaSet, RefusesADeviceThatTheOthersDoNotKnow) {
     TestWorld world = TestWorld::Machine(2, 2);
     world.nvidia().set_gpus(0);
     world.nvidia().set_switches(0);
-    world.nvidia().add_modes(v1::NVIDIA_SPT);
     TestDevice& extra = world.Add(chip);
     if (extra.device_class == DeviceClass::kGpu) {
       extra.Opaque(kFeatureFlag) = std::string("\x02\x00", 2);

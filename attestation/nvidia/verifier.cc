@@ -89,9 +89,8 @@ Part VerifyDevice(const Device& device, const Endorsements& endorsements, const 
     checks.Missing("NVIDIA_SIGNATURE", kSignatureWhat, "there is no certificate to check it with");
     return part;
   }
-  const absl::Status signature = CheckReportSignature(*report, chain.leaf->public_key());
-  checks.Require(signature.ok(), "NVIDIA_SIGNATURE", kSignatureWhat,
-                 std::string(signature.message()));
+  checks.Require(chain.signature.ok(), "NVIDIA_SIGNATURE", kSignatureWhat,
+                 std::string(chain.signature.message()));
   if (!chain.chip.has_value()) return part;
   const DeviceClass device_class = chain.chip->device_class;
   part.chip = chain.chip->name;
@@ -144,14 +143,14 @@ void NamePlatform(const std::map<std::string, size_t>& chips, Appraisal* whole) 
 
 }  // namespace
 
-void Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
+DeviceCounts Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
             const Policy& policy, absl::Time now, CheckList* checks) {
   Appraisal& whole = checks->appraisal();
   if (!policy.has_nvidia()) {
     NamePlatform({}, &whole);
     checks->Fail("NVIDIA_POLICY", "the policy has rules for nvidia",
                  absl::StrCat("policy \"", policy.name(), "\" has none"), "add nvidia { … }");
-    return;
+    return {};
   }
   std::vector<SetMember> members;
   std::map<std::string, size_t> chips, labels;
@@ -173,6 +172,8 @@ void Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
   }
   NamePlatform(chips, &whole);
   if (!members.empty()) CheckSet(members, policy.nvidia(), compared, checks);
+  return {.gpus = labels[std::string(Name(DeviceClass::kGpu))],
+          .switches = labels[std::string(Name(DeviceClass::kSwitch))]};
 }
 
 }  // namespace caravan::attestation::nvidia

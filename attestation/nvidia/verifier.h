@@ -19,9 +19,14 @@ struct Device {
   DeviceExpectation expected;
 };
 
+// Of the devices whose class a certificate names, whatever became of their checks.
+struct DeviceCounts {
+  size_t gpus = 0, switches = 0;
+};
+
 // Appends the checks of all devices and of their set, and their claims ("gpu0_pdi"); the caller
 // concludes the verdict. `policy` has passed ValidatePolicy. Views `devices` while it runs.
-void Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
+DeviceCounts Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
             const Policy& policy, absl::Time now, CheckList* checks);
 
 }  // namespace caravan::attestation::nvidia

@@ -56,6 +56,7 @@ class EngineIslandsTest : public ::testing::TestWithParam<Islands> {
       entry.counts_buffer = counts.id;
     }
     entry.root = view.root;
+    entry.peer = view.peer;
     entry.algorithm = static_cast<uint8_t>(view.algorithm);
     return comm.ring(rank).Submit(entry);
   }

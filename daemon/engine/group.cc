@@ -198,11 +198,11 @@ void Group::RaiseSubmission(const absl::Status& bad) {
   absl::string_view what = bad.message().substr(0, word);
   absl::string_view name = bad.message().substr(word + 2);
   name.remove_suffix(1);
-  const bool mismatch = name == "OPERATION_MISMATCH";
-  state_.Raise(absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0, 0,
-               mismatch ? std::string(what)
-                        : absl::StrCat("the application's submission ring: ", what),
-               name);
+  const bool own = name == "APPLICATION_RING" || name == "APPLICATION_BUFFER";
+  const bool cancelled = absl::IsCancelled(bad);
+  state_.Raise(
+      cancelled ? bad.code() : absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0,
+      0, own ? absl::StrCat("the application's submission ring: ", what) : std::string(what), name);
 }
 
 bool Group::ReleaseOperations() {
@@ -349,11 +349,11 @@ int64_t Group::deadline_ns() const {
 void Group::CheckDeadline() {
   if (state_.now_ns < deadline_ns()) return;
   if (state_.window.empty()) {
-    return state_.Raise(absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
-                        absl::StrCat("no progress for ",
-                                     absl::FormatDuration(state_.config.deadline), ": ",
-                                     submissions_.DescribeWaiting()),
-                        "DEADLINE");
+    return state_.Raise(
+        absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
+        absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ",
+                     submissions_.DescribeWaiting()),
+        "DEADLINE");
   }
   const Operation& oldest = *state_.window.Get(state_.window.begin());
   const std::vector<collective::Step>& steps = oldest.plan().steps;
@@ -409,6 +409,8 @@ GroupStatus Group::Status() const {
   status.rank = static_cast<uint16_t>(state_.config.rank * state_.islands.local);
   status.size = static_cast<uint16_t>(state_.islands.ranks());
   status.suite = options_.ciphers->Describe(state_.config.suite);
+  status.lanes = state_.lanes_per_peer;
+  status.selector = state_.config.selector;
   status.operations = state_.operations;
   status.expected = state_.expected;
   status.counted = state_.counted;

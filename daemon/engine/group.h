@@ -66,7 +66,7 @@ class Group {
   const Engine::Options options_;
   GroupState state_;
   Submissions submissions_;
-  std::optional<Submission> held_;  // taken, waits for room
+  std::optional<Submission> held_;                // taken, waits for room
   std::vector<collective::OperationSpec> views_;  // of the submission at hand
   Sender sender_;
   Receiver receiver_;

@@ -96,6 +96,17 @@ bool OverlapIsInPlace(const LocalPart& s, uint64_t in_bytes, uint64_t out_bytes,
   return shared.allowed && s.input + shared.output == s.output + shared.input;
 }
 
+// Where each rank has its node the reason is not asked for: telling it takes longer than choosing.
+absl::StatusOr<collective::Algorithm> Choose(const collective::OperationSpec& spec,
+                                             const IntakeRules& rules) {
+  if (rules.islands.local == 1) {
+    return collective::Resolve(spec, rules.islands.nodes, *rules.selector);
+  }
+  auto selection = collective::SelectFor(spec, rules.islands, *rules.selector);
+  if (!selection.ok()) return selection.status();
+  return selection->algorithm;
+}
+
 }  // namespace
 
 absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const IntakeRules& rules) {
@@ -123,12 +134,12 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
     if (auto s = CopyCounts(entry, rules, spec); !s.ok()) return s;
   }
   if (auto s = spec.Validate(rules.rank, size); !s.ok()) return RingError(entry, s.message());
-  auto selection = collective::SelectFor(spec, rules.islands, *rules.selector);
-  if (!selection.ok()) {
-    return absl::Status(selection.status().code(),
-                        RingError(entry, selection.status().message()).message());
+  auto algorithm = Choose(spec, rules);
+  if (!algorithm.ok()) {
+    return absl::Status(algorithm.status().code(),
+                        RingError(entry, algorithm.status().message()).message());
   }
-  spec.algorithm = selection->algorithm;
+  spec.algorithm = *algorithm;
 
   const uint64_t in_bytes = spec.InputBytes(rules.rank, size);
   const uint64_t out_bytes = spec.OutputBytes(rules.rank, size);

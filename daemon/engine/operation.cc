@@ -147,8 +147,8 @@ bool Operation::Overlaps(const Submission& other) const {
       const LocalPart& part = other.parts[k];
       const uint64_t in = part.spec.InputBytes(plan().rank_of(k), plan().ranks());
       const uint64_t out = part.spec.OutputBytes(plan().rank_of(k), plan().ranks());
-      if (meet(own.output, own_out, part.output, out) || meet(own.output, own_out, part.input, in) ||
-          meet(own.input, own_in, part.output, out)) {
+      if (meet(own.output, own_out, part.output, out) ||
+          meet(own.output, own_out, part.input, in) || meet(own.input, own_in, part.output, out)) {
         return true;
       }
     }

@@ -24,7 +24,7 @@ absl::StatusOr<Submissions> Submissions::Create(const GroupConfig& config) {
     rules.chunk_log2 = config.chunk_log2;
     rules.selector = submissions.selector_.get();
     rules.buffers = local.buffers.get();
-    submissions.sources_.push_back({*std::move(ring), rules, std::nullopt});
+    submissions.sources_.push_back({*std::move(ring), rules, local.left});
   }
   return submissions;
 }
@@ -43,13 +43,26 @@ absl::Status Submissions::TakeFrom(Source& source, int64_t now_ns, bool* moved) 
   return absl::OkStatus();
 }
 
+absl::Status Submissions::CheckLeft() const {
+  if (waiting_since_ns_ == INT64_MAX) return absl::OkStatus();
+  for (const Source& source : sources_) {
+    if (source.waiting.has_value() || source.left == nullptr || !source.left->load()) continue;
+    return absl::CancelledError(
+        absl::StrCat("rank ", source.rules.rank, " has left the communicator [RANK_LEFT]"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<Submission>> Submissions::Next(int64_t now_ns, bool* moved) {
   bool complete = true;
   for (Source& source : sources_) {
     if (absl::Status status = TakeFrom(source, now_ns, moved); !status.ok()) return status;
     complete &= source.waiting.has_value();
   }
-  if (!complete) return std::optional<Submission>();
+  if (!complete) {
+    if (absl::Status status = CheckLeft(); !status.ok()) return status;
+    return std::optional<Submission>();
+  }
   waiting_since_ns_ = INT64_MAX;
   Source& first = sources_.front();
   Submission all = *std::move(first.waiting);
@@ -57,8 +70,8 @@ absl::StatusOr<std::optional<Submission>> Submissions::Next(int64_t now_ns, bool
   for (size_t k = 1; k < sources_.size(); ++k) {
     Submission one = *std::move(sources_[k].waiting);
     sources_[k].waiting.reset();
-    absl::Status alike = collective::CheckAlike(all.spec(), first.rules.rank, one.spec(),
-                                                sources_[k].rules.rank);
+    absl::Status alike =
+        collective::CheckAlike(all.spec(), first.rules.rank, one.spec(), sources_[k].rules.rank);
     if (!alike.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(alike.message(), " as operation ", all.id, " [OPERATION_MISMATCH]"));

@@ -5,7 +5,9 @@
 #ifndef CARAVAN_DAEMON_ENGINE_SUBMISSIONS_H_
 #define CARAVAN_DAEMON_ENGINE_SUBMISSIONS_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@ class Submissions {
   // The next operation, or nothing yet. `moved`: whether an entry was taken. InvalidArgument or
   // Unimplemented on what an application must not submit; the message ends in [APPLICATION_RING],
   // [APPLICATION_BUFFER], or, where local ranks contradict each other, [OPERATION_MISMATCH].
+  // Cancelled, [RANK_LEFT]: one has left, and others call an operation.
   absl::StatusOr<std::optional<Submission>> Next(int64_t now_ns, bool* moved);
 
   // Whether Next() would take an entry.
@@ -49,10 +52,12 @@ class Submissions {
   struct Source {
     Ring ring;
     IntakeRules rules;
-    std::optional<Submission> waiting;  // taken, until the other local ranks have one
+    std::shared_ptr<const std::atomic<bool>> left = nullptr;
+    std::optional<Submission> waiting = std::nullopt;  // until the other local ranks have one
   };
 
   absl::Status TakeFrom(Source& source, int64_t now_ns, bool* moved);
+  absl::Status CheckLeft() const;
 
   std::shared_ptr<const collective::SelectorTable> selector_;
   std::vector<std::shared_ptr<BufferTable>> buffers_;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -56,14 +57,14 @@ std::string Strike::Describe() const {
 
 engine::StepHook StrikeOnce(const Strike& strike) {
   // Copies of the hook share it: each communicator of the daemon has one.
-  auto struck = std::make_shared<bool>(false);
+  auto struck = std::make_shared<std::atomic<bool>>(false);
   return [strike, struck](uint16_t rank, uint64_t sequence, const collective::Step& step) {
-    if (*struck || rank != strike.rank || sequence != strike.sequence || step.kind != strike.kind ||
+    if (rank != strike.rank || sequence != strike.sequence || step.kind != strike.kind ||
         step.phase != strike.phase || step.source != strike.source ||
         step.destination != strike.destination || step.chunk != strike.chunk) {
       return;
     }
-    *struck = true;
+    if (struck->exchange(true)) return;
     std::printf("strikes before %s\n", strike.Describe().c_str());
     std::fflush(stdout);
     kill(Victim(strike), strike.signal);
