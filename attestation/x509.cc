@@ -146,6 +146,10 @@ absl::Status Certificate::CheckValidity(absl::Time now) const {
   return absl::OkStatus();
 }
 
+absl::Time Certificate::not_after() const {
+  return ToTime(X509_get0_notAfter(get())).value_or(absl::InfinitePast());
+}
+
 absl::Status Certificate::CheckIsCa(int below) const {
   const uint32_t flags = X509_get_extension_flags(get());
   if ((flags & EXFLAG_BCONS) == 0 || (flags & EXFLAG_CA) == 0) {
@@ -258,6 +262,10 @@ absl::Status Crl::CheckFreshness(absl::Time now) const {
 
 absl::Time Crl::this_update() const {
   return ToTime(X509_CRL_get0_lastUpdate(crl_.get())).value_or(absl::InfinitePast());
+}
+
+absl::Time Crl::next_update() const {
+  return ToTime(X509_CRL_get0_nextUpdate(crl_.get())).value_or(absl::InfinitePast());
 }
 
 bool Crl::Revokes(const Certificate& certificate) const {

@@ -53,6 +53,7 @@ class Certificate {
 
   // OK when `now` lies in the validity period; OutOfRange with the period otherwise.
   absl::Status CheckValidity(absl::Time now) const;
+  absl::Time not_after() const;  // the past when it cannot be read
   // OK when basicConstraints says CA with room for `below` further CAs, and keyUsage allows
   // keyCertSign.
   absl::Status CheckIsCa(int below) const;
@@ -87,6 +88,7 @@ class Crl {
   // OK while thisUpdate <= now <= nextUpdate; OutOfRange otherwise, and without a nextUpdate.
   absl::Status CheckFreshness(absl::Time now) const;
   absl::Time this_update() const;
+  absl::Time next_update() const;                      // the past when there is none
   bool Revokes(const Certificate& certificate) const;  // by serial number
 
  private:

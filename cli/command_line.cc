@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/collateral.h"
 #include "cli/config_check.h"
 #include "cli/evidence/collect.h"
 #include "cli/evidence/show.h"
@@ -48,6 +49,8 @@ struct Values {
   std::string session;
   std::string file;
   VerifyOptions verify;
+  CollateralOptions collateral;
+  double collateral_deadline_s = 120;
   EvidenceCollectOptions collect;
   EvidenceShowOptions show;
   PlanExplainOptions plan;
@@ -61,8 +64,8 @@ class CommandLine {
     app_.footer(kExitCodes);
     app_.require_subcommand(0, 1);
     app_.fallthrough();
-    app_.add_option("-o,--output", values_.output, "table or json")
-        ->check(CLI::IsMember({"table", "json"}))
+    app_.add_option("-o,--output", values_.output, "table or json; ear, of verify alone")
+        ->check(CLI::IsMember({"table", "json", "ear"}))
         ->capture_default_str();
     app_.add_option("--runtime-dir", context_.runtime_dir, "folder of the daemon's sockets")
         ->envname("CARAVAN_RUNTIME_DIR")
@@ -77,6 +80,7 @@ class CommandLine {
   std::function<int()> Parse(const std::vector<std::string>& arguments) {
     app_.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     context_.json = values_.output == "json";
+    CheckEar();
     context_.timeout = absl::Seconds(values_.timeout_s);
     return run_;
   }
@@ -111,6 +115,8 @@ class CommandLine {
 
     AddVerifyOptions(*Add(app_, "verify", "judges evidence in a file; needs no daemon",
                           [this] { return RunVerify(context_, values_.verify); }));
+
+    AddCollateralCommands();
 
     CLI::App* evidence = Group(app_, "evidence", "what this machine's TEEs say; needs no daemon");
     AddCollectOptions(*Add(*evidence, "collect", "asks them", [this] {
@@ -156,6 +162,18 @@ class CommandLine {
     Add(app_, "version", "of this program", [this] { return RunVersion(context_); });
   }
 
+  // A token is what verify prints when it has a key to sign it with.
+  void CheckEar() {
+    const bool wanted = values_.output == "ear";
+    if (wanted && !app_.got_subcommand("verify")) {
+      throw CLI::ValidationError("--output", "ear is for verify alone");
+    }
+    if (wanted == values_.verify.ear.key.empty()) {
+      throw CLI::ValidationError(wanted ? "--output" : "--ear-key",
+                                 "-o ear and --ear-key go together");
+    }
+  }
+
   void AddVerifyOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
     verify.add_option("evidence", o.evidence, "file, or folder of a vTPM's parts")->required();
@@ -175,6 +193,64 @@ class CommandLine {
                       "128 hex digits that the report must hold, or the 64 of a device's nonce");
     verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
     verify.add_option("--event-log", o.event_log, "CCEL that has to replay to the TD's RTMRs");
+    verify.add_option("--ear-key", o.ear.key,
+                      "with -o ear: PEM, a key on P-384 or P-256 or an Ed25519 key, to sign with");
+    verify.add_option("--nonce", o.ear.nonce, "with -o ear: 16 to 128 hex digits to echo");
+    verify.add_option("--ear-profile", o.ear.profile, "with -o ear: ietf or veraison")
+        ->check(CLI::IsMember({"ietf", "veraison"}))
+        ->capture_default_str();
+  }
+
+  void AddCollateralCommands() {
+    CollateralOptions& o = values_.collateral;
+    CLI::App* group =
+        Group(app_, "collateral", "what verifiers need besides evidence, in a folder");
+    CLI::App* fetch =
+        Add(*group, "fetch", "brings what evidence needs from the makers' services", [this] {
+          values_.collateral.deadline = absl::Seconds(values_.collateral_deadline_s);
+          return RunCollateralFetch(context_, values_.collateral);
+        });
+    CLI::App* list = Add(*group, "list", "what is there, from where, until when",
+                         [this] { return RunCollateralList(context_, values_.collateral); });
+    CLI::App* check = Add(*group, "check", "is all there that evidence needs? asks no service",
+                          [this] { return RunCollateralCheck(context_, values_.collateral); });
+    for (CLI::App* command : {fetch, list, check}) {
+      command->add_option("--cache", o.cache, "the folder")
+          ->envname("CARAVAN_COLLATERAL")
+          ->required();
+    }
+    fetch->add_option("--evidence", o.evidence, "file; may be given again")
+        ->required()
+        ->allow_extra_args(false);
+    check->add_option("--evidence", o.evidence, "file; without it everything in the folder")
+        ->allow_extra_args(false);
+    for (CLI::App* command : {fetch, check}) {
+      command
+          ->add_option(
+              "--certificates", o.certificates,
+              "file that the evidence's certificates are in, where it carries none; may be "
+              "given again")
+          ->allow_extra_args(false);
+    }
+    fetch->add_option("--kds-url", o.kds_url, "in place of AMD's https://kdsintf.amd.com");
+    fetch->add_option("--pcs-url", o.pcs_url,
+                      "a PCCS, in place of Intel's https://api.trustedservices.intel.com");
+    fetch->add_option("--root-crl-url", o.root_crl_url, "of the list of Intel's root");
+    fetch->add_option("--rim-url", o.rim_url,
+                      "in place of NVIDIA's https://rim.attestation.nvidia.com/v1/rim");
+    fetch->add_option("--ocsp-url", o.ocsp_url,
+                      "in place of NVIDIA's https://ocsp.ndis.nvidia.com");
+    fetch->add_option("--ca-file", o.ca_file, "authorities for https://, PEM");
+    fetch
+        ->add_option(
+            "--extra-root", o.extra_roots,
+            "SHA-256 of a root's public key to take beside the makers'; may be given again")
+        ->allow_extra_args(false);
+    fetch->add_flag("--offline", o.offline, "only says what is missing");
+    fetch->add_flag("--refresh", o.refresh, "also fetches lists and documents that still hold");
+    fetch->add_option("--deadline", values_.collateral_deadline_s, "seconds for all of it")
+        ->check(CLI::Range(0.001, 86400.0))
+        ->capture_default_str();
   }
 
   void AddCollectOptions(CLI::App& collect) {

@@ -346,6 +346,35 @@ TEST_F(CommandLineTest, RefusesEvidenceThatIsNone) {
   EXPECT_EQ(Run({"verify"}), kUsage);
 }
 
+TEST_F(CommandLineTest, ListsAndChecksCollateral) {
+  const std::string folder = ::testing::TempDir() + "/no-collateral";
+  EXPECT_EQ(Run({"collateral", "list", "--cache", folder}), kOk);
+  EXPECT_THAT(out(), StartsWith("complete  0 items  cache "));
+  EXPECT_EQ(Run({"collateral", "check", "--cache", folder, "-o", "json"}), kOk);
+  EXPECT_EQ(At("/schema"), "\"caravan.collateral/1\"");
+  const std::string file = ::testing::TempDir() + "/no-evidence";
+  std::ofstream(file) << "not evidence";
+  EXPECT_EQ(Run({"collateral", "fetch", "--cache", folder, "--offline", "--evidence", file}),
+            kUsage);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"collateral"},
+        {"collateral", "list"},
+        {"collateral", "fetch", "--cache", folder},
+        {"collateral", "fetch", "--cache", folder, "--evidence", file, "--deadline", "0"}}) {
+    EXPECT_EQ(Run(arguments), kUsage);
+  }
+}
+
+TEST_F(CommandLineTest, SignsNothingWithoutAKeyNorAnythingButAnAppraisal) {
+  EXPECT_EQ(Run({"verify", "file", "-o", "ear"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("-o ear and --ear-key go together"));
+  EXPECT_EQ(Run({"verify", "file", "--ear-key", "key.pem"}), kUsage);
+  EXPECT_EQ(Run({"verify", "file", "--ear-key", "key.pem", "-o", "json"}), kUsage);
+  EXPECT_EQ(Run({"status", "-o", "ear"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("for verify alone"));
+  EXPECT_EQ(Run({"verify", "file", "--ear-key", "k", "-o", "ear", "--ear-profile", "x"}), kUsage);
+}
+
 TEST_F(CommandLineTest, ShowsEvidenceThatIsAnArgumentOrAnOption) {
   const std::string file = ::testing::TempDir() + "/report";
   std::string report(1184, '\0');

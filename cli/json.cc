@@ -2,40 +2,9 @@
 #include "cli/json.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "cli/text.h"
+#include "attestation/json_text.h"
 
 namespace caravan::cli {
-namespace {
-
-void AppendQuoted(absl::string_view text, std::string& out) {
-  out += '"';
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    const auto c = static_cast<unsigned char>(text[0]);
-    if (length == 0) {
-      out += "\\ufffd";
-      text.remove_prefix(1);
-      continue;
-    }
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += text[0];
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c < 0x20 || c == 0x7f) {
-      absl::StrAppendFormat(&out, "\\u%04x", c);
-    } else {
-      absl::StrAppend(&out, text.substr(0, length));
-    }
-    text.remove_prefix(length);
-  }
-  out += '"';
-}
-
-}  // namespace
 
 void JsonWriter::Separate() {
   if (after_key_) {
@@ -49,7 +18,7 @@ void JsonWriter::Separate() {
 
 JsonWriter& JsonWriter::Key(absl::string_view key) {
   Separate();
-  AppendQuoted(key, text_);
+  attestation::AppendJsonString(key, &text_);
   text_ += ": ";
   after_key_ = true;
   return *this;
@@ -57,7 +26,7 @@ JsonWriter& JsonWriter::Key(absl::string_view key) {
 
 JsonWriter& JsonWriter::Value(absl::string_view text) {
   Separate();
-  AppendQuoted(text, text_);
+  attestation::AppendJsonString(text, &text_);
   return *this;
 }
 

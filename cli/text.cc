@@ -18,23 +18,6 @@ size_t Characters(absl::string_view text) {
 
 }  // namespace
 
-size_t Utf8Length(absl::string_view text) {
-  if (text.empty()) return 0;
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  uint32_t value = lead & (0x7f >> length);
-  for (size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0) != 0x80) return 0;
-    value = value << 6 | (next & 0x3f);
-  }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  return overlong || surrogate || value > 0x10ffff ? 0 : length;
-}
-
 std::string Printable(absl::string_view text) {
   std::string out;
   out.reserve(text.size());

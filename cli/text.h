@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "attestation/json_text.h"
 
 namespace caravan::cli {
 
-// Bytes of the UTF-8 character that `text` begins with; 0 when it begins with none. Overlong
-// forms, surrogates and values over U+10FFFF are none (RFC 3629).
-size_t Utf8Length(absl::string_view text);
+using attestation::Utf8Length;
 
 // Control characters (escape sequences among them) and bytes that are not UTF-8 become '?': a
 // peer's text must not drive the reader's terminal.

@@ -253,7 +253,8 @@ int Conclude(const Context& context, const Appraisal& appraisal, bool policy_giv
 }  // namespace
 
 int RunVerify(const Context& context, const VerifyOptions& options) {
-  absl::StatusOr<Inputs> inputs = Gather(options);
+  absl::StatusOr<std::optional<EarSigner>> signer = ReadEarSigner(options.ear);
+  absl::StatusOr<Inputs> inputs = signer.ok() ? Gather(options) : signer.status();
   if (!inputs.ok()) {
     Failure failure = FailureOf(inputs.status(), "verify");
     // Whatever is wrong with an option or a file is for the caller to put right.
@@ -266,7 +267,12 @@ int RunVerify(const Context& context, const VerifyOptions& options) {
   Appraisal appraisal = attestation::VerifyStored(inputs->evidence, inputs->endorsements,
                                                   inputs->policy, inputs->expected, inputs->time);
   if (inputs->event_log.has_value()) CheckEventLog(*inputs->event_log, &appraisal);
-  if (context.json) {
+  if (signer->has_value()) {
+    absl::StatusOr<std::string> token = MakeEar(
+        **signer, appraisal, attestation::PolicyLabel(inputs->policy), inputs->time, absl::Now());
+    if (!token.ok()) return Fail(context, kSchema, FailureOf(token.status(), "verify"));
+    context.out << *token << "\n";
+  } else if (context.json) {
     PrintJson(context, appraisal, *inputs);
   } else {
     PrintTable(context, appraisal, *inputs);

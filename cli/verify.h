@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/ear.h"
 #include "cli/output.h"
 
 namespace caravan::cli {
@@ -20,6 +21,7 @@ struct VerifyOptions {
   std::string report_data;  // 128 hexadecimal digits, or a device's 64; "": not checked, said so
   std::string verification_time;  // RFC 3339; "": now
   std::string event_log;          // file: a CCEL that has to replay to a TD's RTMRs
+  EarFlags ear;                   // print a signed token in place of the appraisal
 };
 
 // Schema caravan.verify/1. Prints the appraisal, accepted or not. kOk when accepted, kRefused when

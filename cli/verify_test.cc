@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verify.h"
 
+#include <openssl/ec.h>
+#include <openssl/pem.h>
 #include <simdjson.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
+#include "absl/strings/escaping.h"
 #include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/sev_snp/test_vectors.h"
@@ -189,6 +194,70 @@ TEST_F(VerifyCommand, JudgesARealReportAtItsTime) {
   options_.verification_time = "2026-06-01T00:00:00Z";
   EXPECT_EQ(Run(), kOk) << err_.str();
   EXPECT_EQ(out_.str().find("affirming  sev-snp genoa"), 0u) << out_.str();
+}
+
+// A test's own key, as anybody would make one.
+std::string MakeSigningKey() {
+  EVP_PKEY* key = EVP_EC_gen("P-384");
+  BIO* bio = BIO_new(BIO_s_mem());
+  EXPECT_EQ(PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr), 1);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  std::string pem(data, static_cast<size_t>(size));
+  BIO_free(bio);
+  EVP_PKEY_free(key);
+  return pem;
+}
+
+TEST_F(VerifyCommand, SignsATokenForOthersAndKeepsItsExitCodes) {
+  Write("key.pem", MakeSigningKey());
+  ASSERT_EQ(chmod(Path("key.pem").c_str(), 0600), 0);
+  options_.ear = {.key = Path("key.pem"), .nonce = "00112233445566778899"};
+  const std::pair<std::string, std::pair<int, std::string>> rows[] = {
+      {"any_measurement: true", {kOk, "warning"}},
+      {"measurements { name: \"x\" sha384: \"" + std::string(96, '1') + "\" }",
+       {kRefused, "contraindicated"}}};
+  for (const auto& [measurement, expected] : rows) {
+    Write("policy.textproto", Policy(measurement));
+    EXPECT_EQ(Run(), expected.first);
+    const std::string token = out_.str();
+    const size_t first = token.find('.'), second = token.find('.', first + 1);
+    ASSERT_NE(second, std::string::npos) << token;
+    EXPECT_EQ(token.back(), '\n');
+    std::string claims;
+    ASSERT_TRUE(absl::WebSafeBase64Unescape(token.substr(first + 1, second - first - 1), &claims));
+    simdjson::dom::parser parser;
+    simdjson::dom::element json;
+    ASSERT_FALSE(parser.parse(claims).get(json)) << claims;
+    EXPECT_EQ(std::string_view(json["ear_status"]), expected.second);
+    EXPECT_EQ(std::string_view(json["eat_nonce"]), "ABEiM0RVZneImQ==");
+    EXPECT_EQ(int64_t(json["submods"]["sev-snp"]["ear_trustworthiness_vector"]["hardware"]), -33);
+    EXPECT_EQ(std::string_view(json["caravan"]["appraised_at"]), "2026-05-28T20:26:40+00:00");
+  }
+}
+
+TEST_F(VerifyCommand, RefusesATokenThatItCannotSign) {
+  Write("key.pem", MakeSigningKey());
+  Write("broken.pem", "-----BEGIN PRIVATE KEY-----\n!\n");
+  ASSERT_EQ(chmod(Path("broken.pem").c_str(), 0600), 0);
+  const std::pair<EarFlags, const char*> rows[] = {
+      {{.key = Path("absent.pem")}, "absent.pem"},
+      {{.key = Path("broken.pem")}, "broken.pem: signing key"},
+      {{.key = Path("key.pem")}, "chmod 600"},
+      {{.nonce = "0011223344556677"}, "--ear-key"},
+  };
+  ASSERT_EQ(chmod(Path("key.pem").c_str(), 0644), 0);
+  for (const auto& [flags, why] : rows) {
+    options_.ear = flags;
+    EXPECT_EQ(Run(), kUsage) << why;
+    EXPECT_THAT(err_.str(), HasSubstr(why));
+  }
+  ASSERT_EQ(chmod(Path("key.pem").c_str(), 0600), 0);
+  for (const char* nonce : {"00", "xyz", "001122334455667"}) {
+    options_.ear = {.key = Path("key.pem"), .nonce = nonce};
+    EXPECT_EQ(Run(), kUsage) << nonce;
+    EXPECT_THAT(err_.str(), HasSubstr("--nonce"));
+  }
 }
 
 }  // namespace

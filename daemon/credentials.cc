@@ -78,7 +78,7 @@ absl::Status UseGpus(const v1::NvidiaGpusConfig& config, NodeCredentials* creden
 
 // What a folder of certificates holds beside them, a key or a note, is left alone.
 bool LooksLikeEndorsement(const std::string& file) {
-  for (absl::string_view end : {".pem", ".crt", ".cer", ".der", ".crl"}) {
+  for (absl::string_view end : {".pem", ".crt", ".cer", ".der", ".crl", ".json", ".xml", ".ocsp"}) {
     if (absl::EndsWith(file, end)) return true;
   }
   return false;

@@ -27,8 +27,9 @@ std::vector<MeasuredBlock> BlocksOf(const Report& report) {
   return blocks;
 }
 
-// Which manifests the firmware of a device has, by what its report says.
-std::vector<RimRequest> RequestsOf(const Chip& chip, const DeviceInfo& info) {
+}  // namespace
+
+std::vector<RimRequest> RimRequestsOf(const Chip& chip, const DeviceInfo& info) {
   // A name that no service can have leaves its hint empty; the manifest is then not found.
   const auto id = [](absl::StatusOr<std::string> name) { return name.ok() ? *name : ""; };
   if (chip.device_class == DeviceClass::kSwitch) {
@@ -52,8 +53,6 @@ std::vector<RimRequest> RequestsOf(const Chip& chip, const DeviceInfo& info) {
                id(VbiosRimId(info.project, info.project_sku, info.chip_sku, info.vbios_version))}};
 }
 
-}  // namespace
-
 void CheckChainRevocation(const std::string& id, absl::Span<const Certificate> chain, bool insecure,
                           const Endorsements& endorsements, const v1::NvidiaPolicy& policy,
                           absl::Time now, CheckList* checks) {
@@ -76,7 +75,7 @@ void CheckMeasurements(const Report& report, const DeviceInfo& info, const Chip&
     return;
   }
   std::vector<VerifiedRim> found;
-  const std::vector<RimRequest> requests = RequestsOf(chip, info);
+  const std::vector<RimRequest> requests = RimRequestsOf(chip, info);
   for (const RimRequest& request : requests) {
     std::optional<VerifiedRim> rim = FindRim(request, endorsements, policy, now, checks);
     if (!rim.has_value()) continue;

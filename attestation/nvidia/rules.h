@@ -5,6 +5,7 @@
 #define CARAVAN_ATTESTATION_NVIDIA_RULES_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -14,6 +15,7 @@
 #include "attestation/nvidia/chain.h"
 #include "attestation/nvidia/opaque.h"
 #include "attestation/nvidia/report.h"
+#include "attestation/nvidia/rim_check.h"
 #include "attestation/policy/policy.h"
 #include "attestation/x509.h"
 
@@ -38,6 +40,8 @@ void CheckFirmware(const Chip& chip, const DeviceInfo& info, const v1::NvidiaPol
 void CheckChainRevocation(const std::string& id, absl::Span<const Certificate> chain, bool insecure,
                           const Endorsements& endorsements, const v1::NvidiaPolicy& policy,
                           absl::Time now, CheckList* checks);
+// Which manifests the firmware of a device has, by what its report says.
+std::vector<RimRequest> RimRequestsOf(const Chip& chip, const DeviceInfo& info);
 // Measurements against the manifests of the device's firmware (golden.h).
 void CheckMeasurements(const Report& report, const DeviceInfo& info, const Chip& chip,
                        const Endorsements& endorsements, const Policy& policy, absl::Time now,

@@ -242,18 +242,22 @@ Chain CheckChain(const Report& report, const Evidence& evidence, const Endorseme
   return chain;
 }
 
-std::string KdsUrl(const Report& report) {
-  Product product = ProductOfCpuid(report.cpuid_family, report.cpuid_model);
-  const bool known = product != v1::SNP_PRODUCT_UNSPECIFIED;
+std::string VcekPath(const Report& report, Product product) {
   const Tcb tcb = DecodeTcb(report.reported_tcb, product);
   const size_t hwid_size = product == v1::TURIN ? 8 : report.chip_id.size();
-  std::string url = absl::StrFormat(
-      "https://kdsintf.amd.com/vcek/v1/%s/%s?blSPL=%02d&teeSPL=%02d&snpSPL=%02d&ucodeSPL=%02d",
-      known ? std::string(AmdName(product)) : "{Milan|Genoa}",
-      ToHex(absl::MakeConstSpan(report.chip_id).first(hwid_size)), tcb.boot_loader, tcb.tee,
-      tcb.snp, tcb.microcode);
-  if (product == v1::TURIN) absl::StrAppendFormat(&url, "&fmcSPL=%02d", tcb.fmc);
-  return url;
+  std::string path = absl::StrFormat("%s?blSPL=%02d&teeSPL=%02d&snpSPL=%02d&ucodeSPL=%02d",
+                                     ToHex(absl::MakeConstSpan(report.chip_id).first(hwid_size)),
+                                     tcb.boot_loader, tcb.tee, tcb.snp, tcb.microcode);
+  if (product == v1::TURIN) absl::StrAppendFormat(&path, "&fmcSPL=%02d", tcb.fmc);
+  return path;
+}
+
+std::string KdsUrl(const Report& report) {
+  const Product product = ProductOfCpuid(report.cpuid_family, report.cpuid_model);
+  const bool known = product != v1::SNP_PRODUCT_UNSPECIFIED;
+  return absl::StrCat("https://kdsintf.amd.com/vcek/v1/",
+                      known ? std::string(AmdName(product)) : "{Milan|Genoa}", "/",
+                      VcekPath(report, product));
 }
 
 }  // namespace caravan::attestation::sev_snp

@@ -28,6 +28,10 @@ struct Chain {
 Chain CheckChain(const Report& report, const Evidence& evidence, const Endorsements& endorsements,
                  const Policy& policy, absl::Time now, CheckList* checks);
 
+// "<chip id>?blSPL=03&…": the end of a VCEK's address at AMD's key service, by the report's
+// REPORTED_TCB; a Turin's chip id has 8 bytes there, and its firmware one component more.
+std::string VcekPath(const Report& report, Product product);
+
 // Where AMD's key service has the VCEK that signed this report; the product is Milan's or
 // Genoa's name to fill in when a version 2 report does not tell.
 std::string KdsUrl(const Report& report);
