@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/ops/log.h"
 #include "daemon/service/memory_server.h"
 #include "proto/caravan/v1/memory_socket.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,6 +26,7 @@ const std::string& Path() {
 }
 
 void StartServer() {
+  ops::SetLogLevel(ops::Level::kError);  // every connection would make a line
   static auto& applications = *new service::Applications(8, 1 << 20);
   service::MemoryServer::Options options;
   options.path = Path();

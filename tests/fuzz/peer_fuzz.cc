@@ -3,10 +3,13 @@
 // What a member's daemon says to another one: requests of every kind to a communicator manager, and
 // rosters and wrapped secrets in answer to a join. Nobody gets a reason that it may not give, a
 // roster that is taken has one epoch id, and the manager lives on. The first byte chooses the kind.
+#include <google/protobuf/stubs/logging.h>
+
 #include <future>
 
 #include "absl/time/clock.h"
 #include "collective/selector.h"
+#include "daemon/ops/log.h"
 #include "daemon/service/communicator_manager.h"
 #include "daemon/service/epoch.h"
 #include "daemon/service/fake_cluster.h"
@@ -28,7 +31,11 @@ const std::string& LiveEpoch() {
 // Two daemons with a communicator, the second of them hostile.
 class World {
  public:
-  World() : cluster_(2) { Renew(); }
+  World() : cluster_(2) {
+    ops::SetLogLevel(ops::Level::kError);  // every epoch would make lines, and bad UTF-8 too
+    google::protobuf::SetLogHandler(nullptr);
+    Renew();
+  }
 
   void Call(Kind kind, const std::string& bytes) {
     if (++calls_ % 512 == 0 || ended_) Renew();
