@@ -79,8 +79,9 @@ Subject Gpu() {
     nvidia::Rim rim{.tag_id = version, .kind = kind, .product = "GH100", .version = version};
     for (uint8_t i = 0; i < 64; ++i) {
       const bool active = (i < 32) == (kind == nvidia::RimKind::kDriver);
-      nvidia::GoldenEntry entry{i, active, "Measurement", {{}}};
-      entry.alternatives[0].fill(static_cast<uint8_t>(i + 1));  // golden index i is block i + 1
+      nvidia::GoldenEntry entry{i, active, "Measurement", {}};
+      // Golden index i is block i + 1.
+      entry.alternatives.emplace_back().fill(static_cast<uint8_t>(i + 1));
       rim.golden.push_back(std::move(entry));
     }
     world.endorsements.rims.push_back(OrDie(insecure_software::SignRim(
@@ -99,7 +100,7 @@ std::vector<Subject> SyntheticSubjects() {
   using attestation::intel::WorldKind;
   return {Snp(), Intel("tdx v4, synthetic", WorldKind::kTd10),
           Intel("tdx v5, synthetic", WorldKind::kTd15),
-          Intel("sgx v3, synthetic", WorldKind::kSgx3), Manifest()};
+          Intel("sgx v3, synthetic", WorldKind::kSgx3), Gpu()};
 }
 
 }  // namespace caravan::bench
