@@ -79,8 +79,9 @@ Subject Gpu() {
     nvidia::Rim rim{.tag_id = version, .kind = kind, .product = "GH100", .version = version};
     for (uint8_t i = 0; i < 64; ++i) {
       const bool active = (i < 32) == (kind == nvidia::RimKind::kDriver);
-      nvidia::GoldenEntry entry{i, active, "Measurement", {{}}};
-      entry.alternatives[0].fill(static_cast<uint8_t>(i + 1));  // golden index i is block i + 1
+      nvidia::GoldenEntry entry{i, active, "Measurement", {}};
+      // Golden index i is block i + 1.
+      entry.alternatives.emplace_back().fill(static_cast<uint8_t>(i + 1));
       rim.golden.push_back(std::move(entry));
     }
     world.endorsements.rims.push_back(OrDie(insecure_software::SignRim(
