@@ -34,10 +34,10 @@ std::string Policy(const std::string& statuses = "accepted_tcb { status: OUT_OF_
 }
 
 // One run of the command, its JSON read.
-class Run {
+class VerifyRun {
  public:
-  Run(const std::string& evidence, const std::vector<const char*>& collateral,
-      const std::string& time, const std::string& policy, const std::string& kind = "auto") {
+  VerifyRun(const std::string& evidence, const std::vector<const char*>& collateral,
+            const std::string& time, const std::string& policy, const std::string& kind = "auto") {
     std::string folder = testing::TempDir() + "/vtpm_XXXXXX";
     EXPECT_NE(mkdtemp(folder.data()), nullptr);
     VerifyOptions options;
@@ -87,7 +87,7 @@ class VtpmVector : public testing::TestWithParam<Row> {};
 TEST_P(VtpmVector, PassesUnderThePolicyThatAllowsWhatItIs) {
   CARAVAN_REQUIRE_VECTORS();
   const Row& row = GetParam();
-  const Run run(VectorPathForTest(row.evidence), *row.collateral, row.time, Policy());
+  const VerifyRun run(VectorPathForTest(row.evidence), *row.collateral, row.time, Policy());
   EXPECT_EQ(run.exit, kOk) << run.text;
   EXPECT_EQ(run.platform, row.platform);
 }
@@ -97,15 +97,15 @@ TEST_P(VtpmVector, IsRefusedWithOtherRegisters) {
   const Row& row = GetParam();
   const std::string other =
       "measurements { name: \"m\" pcrs { index: 7 sha256: \"" + std::string(64, '1') + "\" } }";
-  const Run run(VectorPathForTest(row.evidence), *row.collateral, row.time,
-                Policy("accepted_tcb { status: OUT_OF_DATE } ", other));
+  const VerifyRun run(VectorPathForTest(row.evidence), *row.collateral, row.time,
+                      Policy("accepted_tcb { status: OUT_OF_DATE } ", other));
   EXPECT_EQ(run.exit, kRefused) << run.text;
   EXPECT_THAT(run.failed, ElementsAre("VTPM_MEASUREMENT"));
 }
 
 TEST_P(VtpmVector, CannotBeVerifiedWithoutCollateral) {
   CARAVAN_REQUIRE_VECTORS();
-  const Run run(VectorPathForTest(GetParam().evidence), {}, GetParam().time, Policy());
+  const VerifyRun run(VectorPathForTest(GetParam().evidence), {}, GetParam().time, Policy());
   EXPECT_EQ(run.exit, kNotVerifiable) << run.text;
 }
 
@@ -131,8 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(AzureTdx, IsRefusedAsOutOfDateByDefault) {
   CARAVAN_REQUIRE_VECTORS();
-  const Run run(VectorPathForTest("tpm/az-tdx-vtpm"), kOctober, "2025-10-20T00:00:00Z", Policy(""),
-                "tpm");
+  const VerifyRun run(VectorPathForTest("tpm/az-tdx-vtpm"), kOctober, "2025-10-20T00:00:00Z",
+                      Policy(""), "tpm");
   EXPECT_EQ(run.exit, kRefused) << run.text;
   EXPECT_THAT(run.failed, ElementsAre("TDX_TCB_STATUS"));
 }
@@ -140,9 +140,9 @@ TEST(AzureTdx, IsRefusedAsOutOfDateByDefault) {
 // The folder's quote is by the attestation key of another machine than its report.
 TEST(AzureSnp, IsRefusedWithAQuoteByAnotherKey) {
   CARAVAN_REQUIRE_VECTORS();
-  const Run run(VectorPathForTest("tpm/az-snp-vtpm"),
-                {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"}, kJune, Policy(),
-                "tpm");
+  const VerifyRun run(VectorPathForTest("tpm/az-snp-vtpm"),
+                      {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"}, kJune,
+                      Policy(), "tpm");
   EXPECT_EQ(run.exit, kRefused) << run.text;
   EXPECT_THAT(run.failed, Contains("VTPM_SIGNATURE"));
 }
@@ -157,14 +157,14 @@ TEST(AzureSnp, PassesFromAFolder) {
         std::filesystem::absolute(VectorPathForTest(std::string("tpm/az-snp-vtpm/") + file)),
         folder + "/" + file);
   }
-  const Run run(folder, {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"}, kJune,
-                Policy());
+  const VerifyRun run(folder, {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"},
+                      kJune, Policy());
   EXPECT_EQ(run.exit, kOk) << run.text;
 }
 
 TEST(AzureSnp, IsNothingWithoutAQuote) {
   CARAVAN_REQUIRE_VECTORS();
-  const Run run(VectorPathForTest("tpm/az-snp-vtpm/hcl-report.bin"), kMilan, kJune, Policy());
+  const VerifyRun run(VectorPathForTest("tpm/az-snp-vtpm/hcl-report.bin"), kMilan, kJune, Policy());
   EXPECT_EQ(run.exit, kUsage) << run.text;
   EXPECT_THAT(run.text, testing::HasSubstr("as old as the last boot"));
 }
