@@ -38,4 +38,19 @@ absl::StatusOr<ReportData> MakeReportData(crypto::Role attester, const Binder& b
   return data;
 }
 
+DeviceNonce MakeDeviceNonce(crypto::Role attester, const Binder& binder,
+                            const crypto::Sha256Digest& cpu_evidence, uint32_t index,
+                            uint32_t count) {
+  crypto::ByteWriter writer;
+  writer.Label("caravan/1 gpu")
+      .U8(static_cast<uint8_t>(attester))
+      .Fixed(binder.bytes)
+      .Fixed(cpu_evidence)
+      .U32(index)
+      .U32(count);
+  return DeviceNonce{crypto::Sha256(writer.span())};
+}
+
+crypto::Sha256Digest TpmNonce(const ReportData& data) { return crypto::Sha256(data.bytes); }
+
 }  // namespace caravan::attestation

@@ -64,5 +64,36 @@ TEST(ReportData, RefusesPurposesThatWouldShareAnEncoding) {
   EXPECT_TRUE(longest.Make().ok());
 }
 
+TEST(DeviceNonce, DependsOnEachOfItsInputs) {
+  const Binder binder{{1}};
+  const crypto::Sha256Digest cpu{2};
+  std::set<std::array<uint8_t, 32>> nonces;
+  nonces.insert(MakeDeviceNonce(crypto::Role::kInitiator, binder, cpu, 0, 2).bytes);
+  nonces.insert(MakeDeviceNonce(crypto::Role::kResponder, binder, cpu, 0, 2).bytes);
+  nonces.insert(MakeDeviceNonce(crypto::Role::kInitiator, Binder{{3}}, cpu, 0, 2).bytes);
+  nonces.insert(MakeDeviceNonce(crypto::Role::kInitiator, binder, {4}, 0, 2).bytes);
+  nonces.insert(MakeDeviceNonce(crypto::Role::kInitiator, binder, cpu, 1, 2).bytes);
+  nonces.insert(MakeDeviceNonce(crypto::Role::kInitiator, binder, cpu, 0, 3).bytes);
+  EXPECT_EQ(nonces.size(), 6u);
+}
+
+// SHA-256("caravan/1 gpu" ‖ 01 ‖ 32 times 09 ‖ 32 times 07 ‖ 02000000 ‖ 04000000), computed apart.
+TEST(DeviceNonce, IsTheDigestOfItsInputsInTheirOrder) {
+  Binder binder;
+  binder.bytes.fill(9);
+  crypto::Sha256Digest cpu;
+  cpu.fill(7);
+  std::string text = "caravan/1 gpu\x01" + std::string(32, '\x09') + std::string(32, '\x07');
+  text += std::string("\x02\0\0\0\x04\0\0\0", 8);
+  EXPECT_EQ(MakeDeviceNonce(crypto::Role::kResponder, binder, cpu, 2, 4).bytes,
+            crypto::Sha256(crypto::AsBytes(text)));
+}
+
+TEST(TpmNonce, IsTheDigestOfAllReportData) {
+  ReportData data;
+  data.bytes.fill(5);
+  EXPECT_EQ(TpmNonce(data), crypto::Sha256(crypto::AsBytes(std::string(64, '\x05'))));
+}
+
 }  // namespace
 }  // namespace caravan::attestation

@@ -23,9 +23,9 @@ inline bool IsZero(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-// Calls `take` for each entry's bytes; false when it is no such table.
+// Calls `take` with each entry's GUID (16 bytes) and bytes; false when it is no such table.
 template <typename Take>
-bool ForEachTableEntry(std::string_view table, Take take) {
+bool ForEachNamedTableEntry(std::string_view table, Take take) {
   for (size_t i = 0; i < kMaxTableEntries; ++i) {
     if (table.size() < (i + 1) * kTableEntry) return false;
     const std::string_view entry = table.substr(i * kTableEntry, kTableEntry);
@@ -33,9 +33,16 @@ bool ForEachTableEntry(std::string_view table, Take take) {
     const size_t offset = Little32(entry, 16);
     const size_t length = Little32(entry, 20);
     if (offset > table.size() || length > table.size() - offset || length == 0) return false;
-    take(table.substr(offset, length));
+    take(entry.substr(0, 16), table.substr(offset, length));
   }
   return false;
+}
+
+// Calls `take` for each entry's bytes; false when it is no such table.
+template <typename Take>
+bool ForEachTableEntry(std::string_view table, Take take) {
+  return ForEachNamedTableEntry(table,
+                                [&](std::string_view, std::string_view bytes) { take(bytes); });
 }
 
 }  // namespace caravan::attestation

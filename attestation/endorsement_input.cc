@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/certificate_table.h"
 #include "attestation/hex.h"
 #include "attestation/intel/json.h"
+#include "attestation/nvidia/rim_signature.h"
+#include "attestation/ocsp.h"
 #include "attestation/pem.h"
 #include "attestation/verify_input.h"
 #include "attestation/x509.h"
@@ -23,9 +26,9 @@ constexpr size_t kQveHeader = 0x78;
 constexpr size_t kQveParts = 7;
 
 absl::Status CheckRoom(const Endorsements& out) {
-  if (out.certificates.size() + out.crls.size() + out.documents.size() < kMaxEndorsements) {
-    return absl::OkStatus();
-  }
+  const size_t count = out.certificates.size() + out.crls.size() + out.documents.size() +
+                       out.rims.size() + out.ocsp_responses.size();
+  if (count < kMaxEndorsements) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("over ", kMaxEndorsements, " endorsements"));
 }
 
@@ -54,6 +57,27 @@ absl::Status AddCrl(std::string_view der, Endorsements* out) {
 absl::Status AddDocument(std::string text, Endorsements* out) {
   if (absl::Status room = CheckRoom(*out); !room.ok()) return room;
   AddOnce(std::move(text), &out->documents);
+  return absl::OkStatus();
+}
+
+bool LooksLikeRim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '<' &&
+         text.find("SoftwareIdentity") != std::string_view::npos;
+}
+
+absl::Status AddRim(std::string_view text, Endorsements* out) {
+  const absl::StatusOr<nvidia::SignedDocument> document = nvidia::SignedDocument::Parse(text);
+  if (!document.ok()) return document.status();
+  if (absl::Status room = CheckRoom(*out); !room.ok()) return room;
+  AddOnce(std::string(text), &out->rims);
+  return absl::OkStatus();
+}
+
+absl::Status AddOcspResponse(std::string_view der, Endorsements* out) {
+  if (absl::Status form = CheckOcspForm(der); !form.ok()) return form;
+  if (absl::Status room = CheckRoom(*out); !room.ok()) return room;
+  AddOnce(std::string(der), &out->ocsp_responses);
   return absl::OkStatus();
 }
 
@@ -126,6 +150,19 @@ absl::Status AddCollateralObject(const intel::JsonValue& object, Endorsements* o
   return status;
 }
 
+// An answer of NVIDIA's RIM service: the manifest in base64.
+absl::Status AddRimObject(const intel::JsonValue& object, Endorsements* out) {
+  absl::Status status;
+  intel::JsonReader reader(&object, "rim service's answer", &status);
+  const std::string encoded = reader.Text("rim");
+  if (!status.ok()) return status;
+  std::string text;
+  if (!absl::Base64Unescape(encoded, &text)) {
+    return absl::InvalidArgumentError("rim service's answer: its rim is no base64");
+  }
+  return AddRim(text, out);
+}
+
 absl::Status AddJson(std::string_view text, Endorsements* out) {
   absl::StatusOr<intel::JsonValue> value = intel::ParseJson(text);
   if (!value.ok()) return value.status();
@@ -135,8 +172,10 @@ absl::Status AddJson(std::string_view text, Endorsements* out) {
   // A list of evaluation numbers says which collateral there is; the policy sets the floor.
   if (value->Find("tcbEvaluationDataNumbers") != nullptr) return absl::OkStatus();
   if (value->Find("tcb_info") != nullptr) return AddCollateralObject(*value, out);
+  if (value->Find("rim") != nullptr) return AddRimObject(*value, out);
   return absl::InvalidArgumentError(
-      "json with none of tcbInfo, enclaveIdentity, tcb_info: no collateral of intel's");
+      "json with none of tcbInfo, enclaveIdentity, tcb_info, rim: no collateral of intel's or "
+      "nvidia's");
 }
 
 bool LooksLikeQveCollateral(std::string_view bytes) {
@@ -177,17 +216,20 @@ absl::Status AddAny(std::string_view bytes, Endorsements* out) {
   if (LooksLikeQveCollateral(bytes)) return AddQveCollateral(bytes, out);
   const size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && bytes[first] == '{') return AddJson(bytes, out);
+  if (LooksLikeRim(bytes)) return AddRim(bytes, out);
   if (bytes.find("-----BEGIN ") != std::string_view::npos) return AddPem(bytes, out);
   const absl::Status certificate = AddCertificate(bytes, out);
-  if (certificate.ok() || AddCrlText(bytes, out).ok()) return absl::OkStatus();
+  if (certificate.ok() || AddCrlText(bytes, out).ok() || AddOcspResponse(bytes, out).ok()) {
+    return absl::OkStatus();
+  }
   absl::Status entry;
   const bool table = ForEachTableEntry(bytes, [&](std::string_view der) {
     if (entry.ok()) entry = AddCertificate(der, out);
   });
   if (table) return entry;
   return absl::InvalidArgumentError(
-      absl::StrCat("neither pem, nor json, nor a certificate table, nor quote collateral, nor "
-                   "DER: ",
+      absl::StrCat("neither pem, nor json, nor a manifest, nor a certificate table, nor quote "
+                   "collateral, nor DER: ",
                    certificate.message()));
 }
 

@@ -45,6 +45,8 @@ struct Endorsements {
   std::vector<std::string> crls;          // DER
   // Signed JSON as Intel's service returns it, byte for byte: {"tcbInfo":{…},"signature":"…"}.
   std::vector<std::string> documents = {};
+  std::vector<std::string> rims = {};            // NVIDIA's signed XML, byte for byte
+  std::vector<std::string> ocsp_responses = {};  // DER
 };
 
 }  // namespace caravan::attestation

@@ -4,13 +4,17 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/check_list.h"
+#include "attestation/composite.h"
+#include "attestation/nvidia/verifier.h"
 #include "attestation/sev_snp/verifier.h"
 #include "attestation/sgx/verifier.h"
 #include "attestation/tdx/verifier.h"
+#include "attestation/tpm/verifier.h"
 
 namespace caravan::attestation {
 namespace {
@@ -27,8 +31,10 @@ void VerifyItem(const Evidence& item, const Endorsements& endorsements, const Po
     case EvidenceKind::kSgx:
       sgx::Verify(item, endorsements, policy, expected, now, checks);
       return;
-    case EvidenceKind::kNvidia:
     case EvidenceKind::kVtpm:
+      tpm::Verify(item, endorsements, policy, expected, now, checks);
+      return;
+    case EvidenceKind::kNvidia:  // as a set: VerifyStored
       break;
   }
   const std::string kind(Name(item.kind));
@@ -49,6 +55,10 @@ class PolicyAppraiser : public Appraiser {
                      absl::Time now) const override {
     return Verify(evidence, endorsements_, policy_, expected, now);
   }
+  Appraisal AppraiseFor(const EvidenceSet& evidence, const EvidenceRequest& expected,
+                        absl::Time now) const override {
+    return VerifyFor(evidence, endorsements_, policy_, expected, now);
+  }
   crypto::Sha256Digest PolicyDigest() const override { return digest_; }
   std::string PolicyName() const override { return policy_.name(); }
 
@@ -66,6 +76,12 @@ Appraisal Verify(const EvidenceSet& evidence, const Endorsements& endorsements,
                       now);
 }
 
+Appraisal VerifyFor(const EvidenceSet& evidence, const Endorsements& endorsements,
+                    const Policy& policy, const EvidenceRequest& expected, absl::Time now) {
+  return VerifyStored(evidence, endorsements, policy, ReportDataExpectation::OfSession(expected),
+                      now);
+}
+
 Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsements,
                        const Policy& policy, const ReportDataExpectation& expected,
                        absl::Time now) {
@@ -78,15 +94,28 @@ Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsem
   } else {
     Policy canonical = policy;
     CanonicalizePolicy(&canonical);
+    CheckShape(evidence, expected, &checks);
     std::set<EvidenceKind> cpus;
+    std::vector<nvidia::Device> devices;
     for (const Evidence& item : evidence.items) {
-      if (item.kind != EvidenceKind::kNvidia && !cpus.insert(item.kind).second) {
+      if (IsDevice(item)) {
+        const auto index = static_cast<uint32_t>(devices.size());
+        devices.push_back({item, ExpectedOfDevice(evidence, index, expected)});
+        continue;
+      }
+      if (!cpus.insert(item.kind).second) {
         checks.Fail("EVIDENCE_DUPLICATE", "each CPU kind stands once in the set",
                     absl::StrCat(std::string(Name(item.kind)), " evidence stands twice"));
         continue;
       }
       VerifyItem(item, endorsements, canonical, expected, now, &checks);
     }
+    nvidia::DeviceCounts counts;
+    if (!devices.empty()) {
+      counts = nvidia::Verify(devices, endorsements, canonical, now, &checks);
+    }
+    CheckComposite(evidence, {.gpus = counts.gpus, .switches = counts.switches}, canonical,
+                   &checks);
   }
   checks.Conclude();
   return appraisal;

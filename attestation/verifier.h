@@ -23,6 +23,11 @@ namespace caravan::attestation {
 Appraisal Verify(const EvidenceSet& evidence, const Endorsements& endorsements,
                  const Policy& policy, const ReportData& expected, absl::Time now);
 
+// The same for a session, whose devices answer nonces of their own (composite.h). With `expected`
+// alone, as above, devices beside the CPU cannot be verified.
+Appraisal VerifyFor(const EvidenceSet& evidence, const Endorsements& endorsements,
+                    const Policy& policy, const EvidenceRequest& expected, absl::Time now);
+
 // The same for tools that look at stored evidence, where report data may go unchecked on purpose.
 Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsements,
                        const Policy& policy, const ReportDataExpectation& expected, absl::Time now);

@@ -50,8 +50,6 @@ TEST_F(Verifier, TakesNoEmptySet) {
 
 TEST_F(Verifier, CannotVerifyKindsWithoutAVerifier) {
   const std::pair<EvidenceKind, const char*> kinds[] = {
-      {EvidenceKind::kNvidia, "NVIDIA_UNSUPPORTED"},
-      {EvidenceKind::kVtpm, "VTPM_UNSUPPORTED"},
       {static_cast<EvidenceKind>(99), "EVIDENCE_UNSUPPORTED"},
   };
   for (const auto& [kind, id] : kinds) {
@@ -66,7 +64,9 @@ TEST_F(Verifier, CannotVerifyKindsWithoutAVerifier) {
 
 TEST_F(Verifier, RefusesKindsWithoutRulesInThePolicy) {
   for (const auto& [kind, id] :
-       {std::pair(EvidenceKind::kTdx, "TDX_POLICY"), std::pair(EvidenceKind::kSgx, "SGX_POLICY")}) {
+       {std::pair(EvidenceKind::kTdx, "TDX_POLICY"), std::pair(EvidenceKind::kSgx, "SGX_POLICY"),
+        std::pair(EvidenceKind::kVtpm, "VTPM_POLICY"),
+        std::pair(EvidenceKind::kNvidia, "NVIDIA_POLICY")}) {
     EvidenceSet set = evidence_;
     set.items.push_back({kind, "report", {}});
     const Appraisal appraisal = Verify(set, {}, policy_, data_, kNow);

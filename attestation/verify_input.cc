@@ -11,7 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attestation/certificate_table.h"
+#include "attestation/device_list_input.h"
 #include "attestation/hex.h"
+#include "attestation/tpm/evidence.h"
+#include "attestation/tpm/input.h"
 
 namespace caravan::attestation {
 namespace {
@@ -88,7 +91,35 @@ std::optional<EvidenceKind> QuoteKind(std::string_view bytes) {
   return tee == 0 ? std::optional(EvidenceKind::kSgx) : std::nullopt;
 }
 
+// The one that a tool for Azure's confidential VMs writes.
+bool LooksLikeVtpmJson(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') return false;
+  const bool newer = text.find("\"hcl_report\"") != std::string_view::npos;
+  const bool older = text.find("\"report\"") != std::string_view::npos &&
+                     text.find("\"pcrs\"") != std::string_view::npos;
+  return newer || older;
+}
+
+absl::StatusOr<EvidenceSet> TakeVtpm(std::string_view bytes) {
+  if (LooksLikeVtpmJson(bytes)) {
+    absl::StatusOr<Evidence> item = tpm::FromJson(bytes);
+    if (!item.ok()) return item.status();
+    return EvidenceSet{{*std::move(item)}};
+  }
+  if (bytes.starts_with("HCLA")) {
+    return absl::InvalidArgumentError(
+        "evidence: an HCL report alone is as old as the last boot; give the folder that holds a "
+        "TPM quote beside it");
+  }
+  return EvidenceSet{{{EvidenceKind::kVtpm, std::string(bytes), {}}}};
+}
+
 std::optional<EvidenceKind> GuessKind(std::string_view bytes) {
+  if (bytes.starts_with(tpm::kContainerMagic) || bytes.starts_with("HCLA") ||
+      LooksLikeVtpmJson(bytes)) {
+    return EvidenceKind::kVtpm;
+  }
   if (const auto quote = QuoteKind(bytes); quote.has_value()) return quote;
   // SPDM 1.1 GET_MEASUREMENTS, all blocks, signed.
   if (bytes.size() > 37 && bytes.substr(0, 4) == std::string_view("\x11\xE0\x01\xFF", 4)) {
@@ -108,6 +139,14 @@ absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
     return absl::InvalidArgumentError(
         absl::StrCat("evidence: ", bytes.size(), " bytes, at most ", kMaxInputSize));
   }
+  if (LooksLikeJson(bytes) && kind.value_or(EvidenceKind::kNvidia) == EvidenceKind::kNvidia) {
+    absl::StatusOr<EvidenceSet> devices = ReadDeviceList(bytes);
+    if (!devices.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("evidence: json that is no list of devices: ", devices.status().message()));
+    }
+    return devices;
+  }
   const std::optional<std::string> decoded = DecodeText(bytes);
   const std::string_view raw = decoded.has_value() ? std::string_view(*decoded) : bytes;
   if (!kind.has_value()) kind = GuessKind(raw);
@@ -121,7 +160,22 @@ absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
     return absl::InvalidArgumentError(
         absl::StrCat("evidence: ", raw.size(), " bytes, at most ", kMaxEvidenceSize));
   }
+  if (*kind == EvidenceKind::kVtpm) return TakeVtpm(raw);
   return EvidenceSet{{{*kind, std::string(raw), {}}}};
+}
+
+absl::StatusOr<EvidenceSet> DetectEvidenceFiles(const std::map<std::string, std::string>& files,
+                                                std::optional<EvidenceKind> kind) {
+  const bool vtpm = kind.has_value() ? *kind == EvidenceKind::kVtpm : tpm::LooksLikeVtpm(files);
+  if (vtpm) {
+    absl::StatusOr<Evidence> item = tpm::FromFiles(files);
+    if (!item.ok()) return item.status();
+    return EvidenceSet{{*std::move(item)}};
+  }
+  if (files.size() == 1) return DetectEvidence(files.begin()->second, kind);
+  return absl::InvalidArgumentError(
+      absl::StrCat("evidence: a folder of ", files.size(),
+                   " files without hcl-report.bin; give the one file that holds the evidence"));
 }
 
 }  // namespace caravan::attestation

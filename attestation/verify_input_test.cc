@@ -5,7 +5,11 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
+#include "attestation/insecure_software/forge_ocsp.h"
+#include "attestation/insecure_software/forge_rim.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/sev_snp/test_vectors.h"
 #include "crypto/hash.h"
@@ -93,9 +97,9 @@ TEST_F(VerifyInput, TakesEndorsementsInEveryForm) {
   ASSERT_TRUE(pem.ok());
   Endorsements all;
   ASSERT_TRUE(ParseEndorsements(pem->chain, &all).ok());
-  EXPECT_EQ(all.certificates, root_.ChainDer());
+  EXPECT_EQ(all.certificates, root_.MakeEndorsements(kNow)->certificates);
   ASSERT_TRUE(ParseEndorsements(pem->crl, &all).ok());
-  EXPECT_EQ(all.crls, std::vector<std::string>{root_.CrlDer()});
+  EXPECT_EQ(all.crls, root_.MakeEndorsements(kNow)->crls);
   Endorsements der;
   ASSERT_TRUE(ParseEndorsements(root_.ChainDer()[0], &der).ok());
   ASSERT_TRUE(ParseEndorsements(root_.CrlDer(), &der).ok());
@@ -105,15 +109,95 @@ TEST_F(VerifyInput, TakesEndorsementsInEveryForm) {
   EXPECT_EQ(der.certificates.size(), 3u);  // one was there already
 }
 
+TEST_F(VerifyInput, TakesManifestsByThemselvesAndInTheServicesAnswer) {
+  const auto chain = insecure_software::MakeRimChain("GH100", kNow);
+  nvidia::Rim rim{.tag_id = "tag", .product = "GH100", .version = "545.00"};
+  rim.golden = {{7, true, "Measurement_7", {crypto::Sha384Digest{}}}};
+  const std::string text = *insecure_software::SignRim(
+      insecure_software::RimText(rim, *insecure_software::MakeCertificates(*chain)),
+      chain->leaf_key.get());
+  Endorsements alone, wrapped;
+  ASSERT_TRUE(ParseEndorsements(text, &alone).ok());
+  EXPECT_EQ(alone.rims, std::vector<std::string>{text});
+  const std::string answer = absl::StrCat("{\"id\":\"NV_GPU_DRIVER_GH100_545.00\",\"rim\":\"",
+                                          absl::Base64Escape(text), "\",\"rim_format\":\"TCG\"}");
+  ASSERT_TRUE(ParseEndorsements(answer, &wrapped).ok());
+  EXPECT_EQ(wrapped.rims, alone.rims);
+  ASSERT_TRUE(ParseEndorsements(text, &wrapped).ok());
+  EXPECT_EQ(wrapped.rims.size(), 1u);
+  const absl::Status cut = ParseEndorsements(text.substr(0, text.size() - 1), &alone);
+  EXPECT_TRUE(absl::StrContains(cut.message(), "line ")) << cut;
+  EXPECT_FALSE(ParseEndorsements("{\"rim\":\"*\"}", &alone).ok());
+  EXPECT_EQ(alone.rims.size(), 1u);
+}
+
+TEST_F(VerifyInput, TakesOcspResponses) {
+  const auto chain = insecure_software::MakeRimChain("GH100", kNow);
+  const auto certificates = *insecure_software::MakeCertificates(*chain);
+  const std::string response =
+      *insecure_software::MakeOcspResponse({.certificate = certificates[0],
+                                            .issuer = certificates[1],
+                                            .this_update = kNow,
+                                            .produced_at = kNow,
+                                            .next_update = kNow,
+                                            .signer = certificates[1],
+                                            .key = chain->signing_key.get()});
+  Endorsements endorsements;
+  ASSERT_TRUE(ParseEndorsements(response, &endorsements).ok());
+  ASSERT_TRUE(ParseEndorsements(response, &endorsements).ok());
+  EXPECT_EQ(endorsements.ocsp_responses, std::vector<std::string>{response});
+  EXPECT_TRUE(endorsements.certificates.empty());
+}
+
 TEST_F(VerifyInput, RefusesEndorsementsThatHoldNothing) {
   Endorsements endorsements;
   for (const char* text :
-       {"", "notes", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+       {"", "notes", "<SoftwareIdentity/>", "<html>SoftwareIdentity</html>", "{\"rim\":1}",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
         "-----BEGIN CERTIFICATE-----\n",
         "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"}) {
     EXPECT_FALSE(ParseEndorsements(text, &endorsements).ok()) << text;
   }
   EXPECT_TRUE(endorsements.certificates.empty());
+}
+
+// {"evidence":"…","certificate":"…"}, as NVIDIA's tools write a device.
+std::string DeviceObject(const std::string& report, const std::string& chain) {
+  std::string chain64;
+  absl::Base64Escape(chain, &chain64);
+  return "{\"arch\":\"HOPPER\",\"evidence\":\"" + report + "\",\"certificate\":\"" + chain64 +
+         "\",\"nonce\":\"00\"}";
+}
+
+TEST_F(VerifyInput, TakesListsOfDevices) {
+  const std::string chain = root_.ToPem()->chain;
+  const std::string one = DeviceObject("EeAB/w==", chain);
+  const std::string hex = DeviceObject("11e001ff", chain);
+  for (const std::string& text :
+       {one, "[" + one + "]", " [\n" + hex + "]\n", "{\"device_evidence_list\":[" + one + "]}",
+        "{\"evidence_list\":[" + hex + "],\"nonce\":\"00\"}"}) {
+    const auto set = DetectEvidence(text);
+    ASSERT_TRUE(set.ok()) << text << set.status();
+    ASSERT_EQ(set->items.size(), 1u);
+    EXPECT_EQ(set->items[0].kind, EvidenceKind::kNvidia);
+    EXPECT_EQ(set->items[0].report, "\x11\xE0\x01\xFF");
+    EXPECT_EQ(set->items[0].certificates, root_.ChainDer());
+  }
+  EXPECT_EQ(DetectEvidence("[" + one + "," + hex + "]")->items.size(), 2u);
+}
+
+TEST_F(VerifyInput, RefusesListsThatAreNone) {
+  const std::string chain = root_.ToPem()->chain;
+  const std::string one = DeviceObject("11e0", chain);
+  std::string many = "[" + one;
+  for (int i = 0; i < 64; ++i) many += "," + one;
+  for (const std::string& text :
+       {std::string("[]"), std::string("{}"), std::string("[1]"), "[" + one, many + "]",
+        DeviceObject("?", chain), DeviceObject("11e0", "no pem"), DeviceObject("11e0", ""),
+        std::string("{\"evidence\":1}"),
+        std::string("{\"evidence\":\"00\",\"evidence\":\"00\"}")}) {
+    EXPECT_FALSE(DetectEvidence(text).ok()) << text.substr(0, 80);
+  }
 }
 
 TEST(RealEvidence, IsToldApart) {
@@ -126,6 +210,7 @@ TEST(RealEvidence, IsToldApart) {
       {"tdx/go-tdx-guest/quote_v5_sample.dat", EvidenceKind::kTdx},
       {"tdx/automata/quotev3.hex", EvidenceKind::kSgx},
       {"nvidia/go-nvtrust/attestationReport.txt", EvidenceKind::kNvidia},
+      {"nvidia/nvtrust-ppcie/switch_evidence.json", EvidenceKind::kNvidia},
   };
   for (const auto& [file, kind] : files) {
     const auto bytes = ReadVectorForTest(file);

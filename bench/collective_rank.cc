@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "bench/daemon_counters.h"
 #include "bench/harness/values.h"
+#include "collective/islands.h"
+#include "collective/selector.h"
 
 namespace caravan::bench {
 namespace {
@@ -32,6 +34,7 @@ struct Side {
   std::unique_ptr<Buffer> input;
   std::unique_ptr<Buffer> output;  // null: in place
   std::unique_ptr<DaemonCounters> counters;
+  collective::SelectorTable table;
   std::string suite;
 };
 
@@ -58,23 +61,26 @@ class CollectiveRank : public Rank {
     if (options_.kind == CollectiveKind::kAllReduce) return 2 * (n - 1) / n;
     return Split() ? (n - 1) / n : 1;
   }
-  std::string Suite(int variant) const override { return sides_[variant].suite; }
+  std::string Suite(int variant) const override {
+    if (sides_.size() > 1 || options_.algorithms.size() == 1) return sides_[variant].suite;
+    return std::string(collective::Name(collective::Algorithm(options_.algorithms[variant])));
+  }
 
   void Fill(int variant, uint64_t count) override {
     const bool whole = options_.kind == CollectiveKind::kReduceScatter ||
                        options_.kind == CollectiveKind::kScatter ||
                        options_.kind == CollectiveKind::kAllToAll;
     const uint64_t elements = whole ? count * ranks_ : count;
-    FillInput(settings_.type, settings_.redop, rank_, 0, elements, sides_[variant].input->data());
+    FillInput(settings_.type, settings_.redop, rank_, 0, elements, SideOf(variant).input->data());
   }
 
   absl::Status Run(int variant, uint64_t count) override {
-    const absl::StatusOr<Work> work = Submit(sides_[variant], count);
+    const absl::StatusOr<Work> work = Submit(SideOf(variant), AlgorithmOf(variant, count), count);
     return work.ok() ? work->Wait() : work.status();
   }
 
   uint64_t CountWrong(int variant, uint64_t count) override {
-    const Side& side = sides_[variant];
+    const Side& side = SideOf(variant);
     const std::string& type = settings_.type;
     const std::string& redop = settings_.redop;
     uint8_t* data = side.output == nullptr ? side.input->data() : side.output->data();
@@ -109,7 +115,17 @@ class CollectiveRank : public Rank {
   }
 
   absl::StatusOr<CryptoBytes> Crypto(int variant) override {
-    return sides_[variant].counters->Read();
+    return SideOf(variant).counters->Read();
+  }
+
+  Algorithm Chosen(uint64_t count) const {
+    collective::OperationSpec spec;
+    spec.op = OperationOf(options_.kind);
+    spec.dtype = collective::DataType(options_.type);
+    spec.count = count;
+    const int local = options_.communicator.ranks_per_node;
+    const auto chosen = collective::SelectFor(spec, {ranks_ / local, local}, sides_.front().table);
+    return chosen.ok() ? Algorithm(chosen->algorithm) : Algorithm::kAuto;
   }
 
  private:
@@ -119,31 +135,36 @@ class CollectiveRank : public Rank {
            options_.kind == CollectiveKind::kGather || options_.kind == CollectiveKind::kScatter ||
            options_.kind == CollectiveKind::kAllToAll;
   }
+  Side& SideOf(int variant) { return sides_.size() > 1 ? sides_[variant] : sides_.front(); }
+  Algorithm AlgorithmOf(int variant, uint64_t count) const {
+    const Algorithm algorithm =
+        options_.algorithms.size() > 1 ? options_.algorithms[variant] : options_.algorithms.front();
+    if (algorithm != Algorithm::kAuto || sides_.size() == 1) return algorithm;
+    return Chosen(count);
+  }
   int Previous() const { return (rank_ + ranks_ - 1) % ranks_; }
 
-  absl::StatusOr<Work> Submit(Side& side, uint64_t count) {
+  absl::StatusOr<Work> Submit(Side& side, Algorithm algorithm, uint64_t count) {
     Communicator& comm = *side.communicator;
     switch (options_.kind) {
       case CollectiveKind::kAllReduce:
-        return comm.AllReduce(*side.input, count, options_.type, options_.redop,
-                              options_.algorithm);
+        return comm.AllReduce(*side.input, count, options_.type, options_.redop, algorithm);
       case CollectiveKind::kAllGather:
-        return comm.AllGather(*side.input, *side.output, count, options_.type, options_.algorithm);
+        return comm.AllGather(*side.input, *side.output, count, options_.type, algorithm);
       case CollectiveKind::kReduceScatter:
         return comm.ReduceScatter(*side.input, *side.output, count, options_.type, options_.redop,
-                                  options_.algorithm);
+                                  algorithm);
       case CollectiveKind::kBroadcast:
-        return comm.Broadcast(*side.input, *side.output, count, options_.type, 0,
-                              options_.algorithm);
+        return comm.Broadcast(*side.input, *side.output, count, options_.type, 0, algorithm);
       case CollectiveKind::kReduce:
         return comm.Reduce(*side.input, *side.output, count, options_.type, options_.redop, 0,
-                           options_.algorithm);
+                           algorithm);
       case CollectiveKind::kGather:
         return comm.Gather(*side.input, *side.output, count, options_.type, 0);
       case CollectiveKind::kScatter:
         return comm.Scatter(*side.input, *side.output, count, options_.type, 0);
       case CollectiveKind::kAllToAll:
-        return comm.AllToAll(*side.input, *side.output, count, options_.type, options_.algorithm);
+        return comm.AllToAll(*side.input, *side.output, count, options_.type, algorithm);
       case CollectiveKind::kSendRecv:
         break;
     }
@@ -187,10 +208,37 @@ absl::StatusOr<Side> ConnectSide(const Settings& settings, const CollectiveOptio
   const absl::StatusOr<std::string> suite = side.counters->Suite();
   if (!suite.ok()) return suite.status();
   side.suite = *suite;
+  auto table = side.counters->Table();
+  if (!table.ok()) return table.status();
+  side.table = *std::move(table);
   return side;
 }
 
 }  // namespace
+
+collective::Operation OperationOf(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return collective::Operation::kAllReduce;
+    case CollectiveKind::kAllGather:
+      return collective::Operation::kAllGather;
+    case CollectiveKind::kReduceScatter:
+      return collective::Operation::kReduceScatter;
+    case CollectiveKind::kBroadcast:
+      return collective::Operation::kBroadcast;
+    case CollectiveKind::kReduce:
+      return collective::Operation::kReduce;
+    case CollectiveKind::kGather:
+      return collective::Operation::kGather;
+    case CollectiveKind::kScatter:
+      return collective::Operation::kScatter;
+    case CollectiveKind::kAllToAll:
+      return collective::Operation::kAllToAll;
+    case CollectiveKind::kSendRecv:
+      break;
+  }
+  return collective::Operation::kSend;
+}
 
 absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings) {
   CollectiveOptions options;
@@ -222,27 +270,39 @@ absl::StatusOr<CollectiveOptions> ReadCollectiveOptions(const Settings& settings
                                        {"max", ReduceOp::kMax},
                                        {"avg", ReduceOp::kAvg}});
   if (!redop.ok()) return redop.status();
-  const auto algorithm = Lookup<Algorithm>("--algorithm", settings.extra.at("--algorithm"),
-                                           {{"auto", Algorithm::kAuto},
-                                            {"direct", Algorithm::kDirect},
-                                            {"ring", Algorithm::kRing},
-                                            {"ring-forward", Algorithm::kRingForward},
-                                            {"chain-forward", Algorithm::kChainForward},
-                                            {"doubling-forward", Algorithm::kDoublingForward},
-                                            {"one-shot", Algorithm::kOneShot},
-                                            {"binomial-forward", Algorithm::kBinomialForward},
-                                            {"bruck-forward", Algorithm::kBruckForward}});
+  const bool each = settings.extra.at("--algorithm") == "each";
+  const auto algorithm =
+      Lookup<Algorithm>("--algorithm", each ? "auto" : settings.extra.at("--algorithm"),
+                        {{"auto", Algorithm::kAuto},
+                         {"direct", Algorithm::kDirect},
+                         {"ring", Algorithm::kRing},
+                         {"ring-forward", Algorithm::kRingForward},
+                         {"chain-forward", Algorithm::kChainForward},
+                         {"doubling-forward", Algorithm::kDoublingForward},
+                         {"one-shot", Algorithm::kOneShot},
+                         {"binomial-forward", Algorithm::kBinomialForward},
+                         {"bruck-forward", Algorithm::kBruckForward}});
   if (!algorithm.ok()) return algorithm.status();
   options.kind = *kind;
   options.type = *type;
   options.redop = *redop;
-  options.algorithm = *algorithm;
+  options.algorithms = {*algorithm};
+  if (each) {
+    for (const auto known : collective::AlgorithmsFor(OperationOf(*kind))) {
+      options.algorithms.push_back(Algorithm(known));
+    }
+  }
   options.communicator.suite = settings.extra.at("--suite");
   if (!absl::SimpleAtoi(settings.extra.at("--chunk-log2"), &options.communicator.chunk_log2)) {
     return absl::InvalidArgumentError("flag --chunk-log2: must be a number from 14 to 18");
   }
   if (!absl::SimpleAtoi(settings.extra.at("--lanes"), &options.communicator.lanes)) {
-    return absl::InvalidArgumentError("flag --lanes: must be a number from 1 to 16");
+    return absl::InvalidArgumentError("flag --lanes: must be a number from 0 to 16");
+  }
+  if (!absl::SimpleAtoi(settings.extra.at("--ranks-per-node"),
+                        &options.communicator.ranks_per_node) ||
+      options.communicator.ranks_per_node < 1 || options.communicator.ranks_per_node > 64) {
+    return absl::InvalidArgumentError("flag --ranks-per-node: must be a number from 1 to 64");
   }
   return options;
 }
@@ -257,6 +317,10 @@ absl::StatusOr<std::unique_ptr<Rank>> MakeCollectiveRank(const Settings& setting
     sides.push_back(*std::move(side));
   }
   return std::make_unique<CollectiveRank>(settings, options, rank, std::move(sides));
+}
+
+Algorithm ChosenBy(const Rank& rank, uint64_t count) {
+  return static_cast<const CollectiveRank&>(rank).Chosen(count);
 }
 
 }  // namespace caravan::bench

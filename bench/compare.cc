@@ -3,6 +3,8 @@
 // ./dev bench: runs every benchmark in turns, round after round, and prints how the secure engine
 // compares with its own plaintext build, with Gloo and with a TLS ring.
 //   compare [-J FILE] [--plot FOLDER] [--quick]
+// Or how well the selector chooses: auto against every algorithm, for each operation.
+//   compare --algorithms [--quick]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/algorithms.h"
 #include "bench/harness/table.h"
 #include "bench/plots.h"
 #include "bench/ratios.h"
@@ -36,6 +39,7 @@ struct Options {
   std::string json;
   std::string plot_folder;
   bool quick = false;
+  bool algorithms = false;
 };
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
@@ -44,16 +48,58 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     const std::string flag = argv[i];
     if (flag == "--quick") {
       options.quick = true;
+    } else if (flag == "--algorithms") {
+      options.algorithms = true;
     } else if (flag == "-J" && i + 1 < argc) {
       options.json = argv[++i];
     } else if (flag == "--plot" && i + 1 < argc) {
       options.plot_folder = argv[++i];
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
-          "unknown flag ", flag, "; usage: bench [-J FILE] [--plot FOLDER] [--quick]"));
+          "unknown flag ", flag,
+          "; usage: bench [-J FILE] [--plot FOLDER] [--quick] | --algorithms [--quick]"));
     }
   }
   return options;
+}
+
+// Shows the program's lines, each handed to `line` too.
+template <typename F>
+absl::Status RunAndRead(const std::string& command, F&& take) {
+  std::FILE* out = popen(command.c_str(), "r");
+  if (out == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot run ", command));
+  char line[1024];
+  while (std::fgets(line, sizeof(line), out) != nullptr) {
+    std::fputs(line, stdout);
+    std::fflush(stdout);
+    take(line);
+  }
+  if (pclose(out) != 0) return absl::InternalError(absl::StrCat(command, " failed"));
+  return absl::OkStatus();
+}
+
+absl::Status CompareAlgorithms(bool quick) {
+  const std::string folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::vector<Choice> choices;
+  for (const int ranks : {2, 4, 8}) {
+    for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall"}) {
+      for (const char* span : {"-b 1K -e 64K -n 40 -w 8 -N ", "-b 256K -e 16M -n 6 -w 2 -N "}) {
+        const std::string command =
+            absl::StrCat(folder, "/collective_perf --engine secure --algorithm each --op ", op,
+                         " -r ", ranks, " ", span, quick ? 3 : 9);
+        const absl::Status status = RunAndRead(command, [&](const char* line) {
+          if (auto choice = ParseChoice(line); choice.ok()) choices.push_back(*choice);
+        });
+        if (!status.ok()) return status;
+      }
+    }
+  }
+  std::printf(
+      "\n#      operation    ranks       size chosen           best             auto/b"
+      "  choice/b  best (us)\n");
+  for (const Choice& choice : choices) std::fputs(FormatChoice(choice).c_str(), stdout);
+  std::fputs(SummarizeChoices(choices).c_str(), stdout);
+  return absl::OkStatus();
 }
 
 class Comparison {
@@ -117,19 +163,15 @@ class Comparison {
 
   // Shows the program's rows and keeps them.
   absl::Status RunOne(const std::string& command, int round) {
-    std::FILE* out = popen(absl::StrCat(folder_, "/", command).c_str(), "r");
-    if (out == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot run ", command));
-    char line[1024];
-    while (std::fgets(line, sizeof(line), out) != nullptr) {
-      std::fputs(line, stdout);
-      std::fflush(stdout);
-      if (line[0] == '#') continue;
-      const absl::StatusOr<Row> row = ParseRow(line);
-      if (!row.ok()) continue;
-      if (row->wrong != 0) wrong_ = true;
-      measurements_.Add(ContenderOf(row->suite), round, *row);
-    }
-    if (pclose(out) != 0) return absl::InternalError(absl::StrCat(command, " failed"));
+    const absl::Status status =
+        RunAndRead(absl::StrCat(folder_, "/", command), [&](const char* line) {
+          if (line[0] == '#') return;
+          const absl::StatusOr<Row> row = ParseRow(line);
+          if (!row.ok()) return;
+          if (row->wrong != 0) wrong_ = true;
+          measurements_.Add(ContenderOf(row->suite), round, *row);
+        });
+    if (!status.ok()) return status;
     if (wrong_) return absl::DataLossError(absl::StrCat(command, " gave wrong results"));
     return absl::OkStatus();
   }
@@ -193,7 +235,11 @@ class Comparison {
 int main(int argc, char** argv) {
   using caravan::bench::Comparison;
   const auto options = caravan::bench::ParseOptions(argc, argv);
-  const absl::Status status = options.ok() ? Comparison(*options).Run() : options.status();
+  absl::Status status = options.status();
+  if (options.ok()) {
+    status = options->algorithms ? caravan::bench::CompareAlgorithms(options->quick)
+                                 : Comparison(*options).Run();
+  }
   if (status.ok()) return 0;
   std::fprintf(stderr, "bench: %s\n", std::string(status.message()).c_str());
   return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;

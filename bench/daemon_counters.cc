@@ -28,6 +28,11 @@ class GrpcDaemonCounters : public DaemonCounters {
     if (!info.ok()) return info.status();
     return info->suite();
   }
+  absl::StatusOr<collective::SelectorTable> Table() override {
+    const absl::StatusOr<v1::CommunicatorInfo> info = Ask();
+    if (!info.ok()) return info.status();
+    return collective::ParseSelectorTable(info->selector_table());
+  }
 
  private:
   absl::StatusOr<v1::CommunicatorInfo> Ask() {

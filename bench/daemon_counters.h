@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bench/harness/runner.h"
+#include "collective/selector.h"
 
 namespace caravan::bench {
 
@@ -21,6 +22,8 @@ class DaemonCounters {
   // Unavailable when the daemon does not answer, NotFound when it has no such communicator.
   virtual absl::StatusOr<CryptoBytes> Read() = 0;
   virtual absl::StatusOr<std::string> Suite() = 0;  // "AES_256_GCM/ipsec-mb"
+  // By which the communicator's ranks choose.
+  virtual absl::StatusOr<collective::SelectorTable> Table() = 0;
 };
 
 }  // namespace caravan::bench

@@ -9,8 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/config_check.h"
+#include "cli/evidence/collect.h"
+#include "cli/evidence/show.h"
 #include "cli/insecure_root.h"
 #include "cli/plan/plan.h"
+#include "cli/plan_rates.h"
 #include "cli/policy.h"
 #include "cli/sessions.h"
 #include "cli/status.h"
@@ -45,7 +48,11 @@ struct Values {
   std::string session;
   std::string file;
   VerifyOptions verify;
+  EvidenceCollectOptions collect;
+  EvidenceShowOptions show;
   PlanExplainOptions plan;
+  bool measured = false;
+  std::string communicator;
 };
 
 class CommandLine {
@@ -105,6 +112,17 @@ class CommandLine {
     AddVerifyOptions(*Add(app_, "verify", "judges evidence in a file; needs no daemon",
                           [this] { return RunVerify(context_, values_.verify); }));
 
+    CLI::App* evidence = Group(app_, "evidence", "what this machine's TEEs say; needs no daemon");
+    AddCollectOptions(*Add(*evidence, "collect", "asks them", [this] {
+      return RunEvidenceCollect(context_, values_.collect, MachineAttesters());
+    }));
+    CLI::App* show = Add(*evidence, "show", "what evidence in a file says; verifies nothing",
+                         [this] { return RunEvidenceShow(context_, values_.show); });
+    show->add_option("evidence,--evidence", values_.show.evidence, "file, or folder of parts")
+        ->required();
+    show->add_option("--kind", values_.show.kind, "auto, snp, tdx, sgx, nvidia, tpm")
+        ->capture_default_str();
+
     CLI::App* policy = Group(app_, "policy", "what evidence must show");
     Add(*policy, "check", "is a file right? needs no daemon",
         [this] { return RunPolicyCheck(context_, values_.file); })
@@ -125,6 +143,13 @@ class CommandLine {
     AddPlanOptions(
         *Add(*plan, "explain", "an operation's algorithm, why, and what it costs a rank", [this] {
           values_.plan.output = values_.output;
+          if (values_.measured || !values_.communicator.empty()) {
+            const absl::Status asked =
+                AskDaemonForPlan(context_, values_.communicator, &values_.plan);
+            if (!asked.ok()) {
+              return Fail(context_, kPlanExplainSchema, FailureOf(asked, "plan explain"));
+            }
+          }
           return RunPlanExplain(values_.plan, context_.out, context_.err);
         }));
 
@@ -133,7 +158,12 @@ class CommandLine {
 
   void AddVerifyOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
-    verify.add_option("evidence", o.evidence, "file")->required();
+    verify.add_option("evidence", o.evidence, "file, or folder of a vTPM's parts")->required();
+    verify
+        .add_option("--also", o.also,
+                    "file of more evidence of the same set, such as its switches; may be given "
+                    "again")
+        ->allow_extra_args(false);
     verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")->capture_default_str();
     verify
         .add_option(
@@ -141,9 +171,29 @@ class CommandLine {
             "file or folder of certificates, revocation lists and Intel's JSON; may be given again")
         ->allow_extra_args(false);
     verify.add_option("--policy", o.policy, "file; without it everything is refused");
-    verify.add_option("--report-data", o.report_data, "128 hex digits that the report must hold");
+    verify.add_option("--report-data", o.report_data,
+                      "128 hex digits that the report must hold, or the 64 of a device's nonce");
     verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
     verify.add_option("--event-log", o.event_log, "CCEL that has to replay to the TD's RTMRs");
+  }
+
+  void AddCollectOptions(CLI::App& collect) {
+    EvidenceCollectOptions& o = values_.collect;
+    collect
+        .add_option("--attester", o.attester,
+                    "auto (the first of the next three), configfs-tsm, sev-guest, tdx, nvml")
+        ->capture_default_str();
+    collect.add_option("--report-data", o.report_data,
+                       "128 hex digits that a CPU's report shall hold; random by default");
+    collect.add_option("--nonce", o.nonce,
+                       "64 hex digits that GPUs' reports shall hold; random by default");
+    collect.add_option("--out", o.out,
+                       "file; certificates go to FILE.pem, several GPUs to FILE.0, FILE.1, …; "
+                       "without it hexadecimal on stdout");
+    collect.add_option("--tsm-path", o.tsm_path, "of configfs-tsm");
+    collect.add_option("--nvml-library", o.nvml_library, "of NVIDIA's driver");
+    collect.add_option("--gpu", o.gpu, "one alone, as the driver counts; all by default")
+        ->check(CLI::Range(0, 63));
   }
 
   void AddPlanOptions(CLI::App& explain) {
@@ -169,6 +219,13 @@ class CommandLine {
                     "auto, direct, ring, ring-forward, chain-forward, doubling-forward, one-shot, "
                     "binomial-forward, bruck-forward")
         ->capture_default_str();
+    explain
+        .add_option("--rate", o.rates, "name=value, as the output lists them; may be given again")
+        ->allow_extra_args(false);
+    explain.add_flag("--measured", values_.measured, "by the rates that the daemon measured");
+    explain.add_option(
+        "--communicator", values_.communicator,
+        "of the daemon: by the table of its ranks, and for as many; implies --measured");
     explain.add_option("--chunk-log2", o.chunk_log2, "chunks of 2^14 to 2^18 bytes")
         ->capture_default_str();
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/fake_admin.h"
+#include "collective/selector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simdjson.h"
@@ -296,8 +297,29 @@ TEST_F(CommandLineTest, ExplainsPlans) {
   EXPECT_EQ(At("/operation"), "\"allgather\"");
   EXPECT_EQ(At("/ranks"), "4");
   EXPECT_EQ(At("/count"), "262144");
+  EXPECT_EQ(Run({"plan", "explain", "--rate", "latency_ns=1e7", "--rate",
+                 "link_bytes_per_second=1e10", "--bytes", "65536", "--ranks", "4", "-o", "json"}),
+            kOk);
+  EXPECT_EQ(At("/chosen/algorithm"), "\"one-shot\"");
   EXPECT_EQ(Run({"plan", "explain", "dance"}), kUsage);
   EXPECT_EQ(Run({"plan"}), kUsage);
+}
+
+TEST_F(CommandLineTest, ExplainsPlansByWhatADaemonMeasuredAndAgreed) {
+  (*admin_->status.mutable_rates())["key_ns"] = 77;
+  v1::CommunicatorInfo* info = admin_->status.add_communicators();
+  info->set_name("train");
+  info->set_size(6);
+  info->set_selector_table(collective::Canonical(
+      {{collective::Operation::kAllReduce, UINT64_MAX, 6, collective::Algorithm::kRing}}));
+  EXPECT_EQ(Run({"plan", "explain", "--measured", "-o", "json"}), kOk);
+  EXPECT_EQ(At("/rates/key_ns"), "77");
+  EXPECT_EQ(At("/ranks"), "2");
+  EXPECT_EQ(Run({"plan", "explain", "--communicator", "train", "-o", "json"}), kOk);
+  EXPECT_EQ(At("/ranks"), "6");
+  EXPECT_EQ(At("/chosen/algorithm"), "\"ring\"");
+  EXPECT_NE(Run({"plan", "explain", "--communicator", "other"}), kOk);
+  EXPECT_THAT(err(), HasSubstr("has no communicator \"other\""));
 }
 
 TEST_F(CommandLineTest, MakesARootAndReadsPolicies) {
@@ -322,6 +344,31 @@ TEST_F(CommandLineTest, RefusesEvidenceThatIsNone) {
   EXPECT_EQ(Run({"verify", "--collateral", file, file}), kUsage);
   EXPECT_THAT(err(), HasSubstr(file));
   EXPECT_EQ(Run({"verify"}), kUsage);
+}
+
+TEST_F(CommandLineTest, ShowsEvidenceThatIsAnArgumentOrAnOption) {
+  const std::string file = ::testing::TempDir() + "/report";
+  std::string report(1184, '\0');
+  report[0] = 3;
+  report[0x34] = 1;
+  std::ofstream(file, std::ios::binary) << report;
+  EXPECT_EQ(Run({"evidence", "show", file}), kOk);
+  EXPECT_THAT(out(), StartsWith("not verified  sev-snp"));
+  EXPECT_EQ(Run({"evidence", "show", "--evidence", file, "-o", "json"}), kOk);
+  EXPECT_EQ(At("/verified"), "false");
+  EXPECT_EQ(Run({"evidence", "show"}), kUsage);
+}
+
+TEST_F(CommandLineTest, SaysWhichTeeThisMachineLacks) {
+  EXPECT_EQ(Run({"evidence", "collect", "--attester", "configfs-tsm", "--tsm-path", "/nonexistent",
+                 "-o", "json"}),
+            kNotAttested);
+  EXPECT_EQ(At("/error/code"), "\"NOT_FOUND\"");
+  EXPECT_THAT(err(), HasSubstr("/nonexistent: is not there"));
+  EXPECT_EQ(Run({"evidence", "collect", "--attester", "nvml", "--nvml-library", "/nonexistent.so"}),
+            kNotAttested);
+  EXPECT_EQ(Run({"evidence", "collect", "--gpu", "64"}), kUsage);
+  EXPECT_EQ(Run({"evidence"}), kUsage);
 }
 
 TEST_F(CommandLineTest, ChecksConfigurations) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -58,10 +59,15 @@ int RunInsecureRootCreate(const Context& context, const std::string& directory) 
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Refuse(context, errno, directory);
   }
-  absl::StatusOr<attestation::InsecureRoot> root = attestation::InsecureRoot::Create(absl::Now());
+  const absl::Time now = absl::Now();
+  absl::StatusOr<attestation::InsecureRoot> root = attestation::InsecureRoot::Create(now);
   if (!root.ok()) return Fail(context, kSchema, FailureOf(root.status(), "insecure-root create"));
   absl::StatusOr<attestation::InsecureRootPem> pem = root->ToPem();
   if (!pem.ok()) return Fail(context, kSchema, FailureOf(pem.status(), "insecure-root create"));
+  absl::StatusOr<std::vector<std::string>> documents = root->intel()->Documents(now);
+  if (!documents.ok()) {
+    return Fail(context, kSchema, FailureOf(documents.status(), "insecure-root create"));
+  }
   const absl::Span<const uint8_t> key = pem->key.Expose();
   // The key comes first: where one is there already, nothing else is written.
   const struct {
@@ -74,6 +80,8 @@ int RunInsecureRootCreate(const Context& context, const std::string& directory) 
        0600},
       {attestation::kInsecureChainFile, pem->chain, 0644},
       {attestation::kInsecureCrlFile, pem->crl, 0644},
+      {attestation::kInsecureTcbInfoFile, documents->at(0), 0644},
+      {attestation::kInsecureQeIdentityFile, documents->at(1), 0644},
   };
   for (const auto& file : files) {
     const std::string path = absl::StrCat(directory, "/", file.name);
@@ -81,13 +89,18 @@ int RunInsecureRootCreate(const Context& context, const std::string& directory) 
       return Refuse(context, error, path);
     }
   }
+  // AMD's part, which NVIDIA's shares, and Intel's: a policy pins those whose evidence it takes.
   const std::string pin = attestation::ToHex(root->SpkiSha256());
+  const std::string tdx_pin = attestation::ToHex(root->intel()->SpkiSha256());
   if (context.json) {
     JsonWriter json = BeginDocument(kSchema);
-    json.Member("insecure_root_spki_sha256", pin).EndObject();
+    json.Member("insecure_root_spki_sha256", pin)
+        .Member("insecure_tdx_root_spki_sha256", tdx_pin)
+        .EndObject();
     context.out << std::move(json).Take();
   } else {
-    context.out << "insecure_root_spki_sha256: \"" << pin << "\"\n";
+    context.out << "insecure_root_spki_sha256: \"" << pin << "\"  # snp, nvidia\n"
+                << "insecure_root_spki_sha256: \"" << tdx_pin << "\"  # tdx\n";
   }
   return kOk;
 }

@@ -56,13 +56,20 @@ std::string Counted(uint64_t counted, uint64_t expected) {
   return absl::StrCat(a, " (", b, ")");
 }
 
+// "2 of 4", or "2-3 of 4" where the node has several.
+std::string Ranks(const v1::CommunicatorInfo& c) {
+  const std::string last =
+      c.ranks_here() > 1 ? absl::StrCat("-", c.rank() + c.ranks_here() - 1) : "";
+  return absl::StrCat(c.rank(), last, " of ", c.size());
+}
+
 std::string RenderCommunicators(const v1::GetStatusReply& reply, bool color) {
   Table table({"NAME", "RANK", "SUITE", "OPERATIONS", "SEALED (EXPECTED)", "OPENED (EXPECTED)",
                "FORWARDED (EXPECTED)", "SENT (EXPECTED)", "BAD TAGS"});
   std::string failures;
   for (const auto& c : reply.communicators()) {
-    table.Add({c.name(), absl::StrCat(c.rank(), " of ", c.size()), c.suite(),
-               absl::StrCat(c.operations()), Counted(c.sealed_bytes(), c.expected_sealed_bytes()),
+    table.Add({c.name(), Ranks(c), c.suite(), absl::StrCat(c.operations()),
+               Counted(c.sealed_bytes(), c.expected_sealed_bytes()),
                Counted(c.opened_bytes(), c.expected_opened_bytes()),
                Counted(c.forwarded_bytes(), c.expected_forwarded_bytes()),
                Counted(c.sent_bytes(), c.expected_sent_bytes()), absl::StrCat(c.tag_failures())});
@@ -92,6 +99,7 @@ void WriteCommunicator(JsonWriter& json, const v1::CommunicatorInfo& c) {
       .Member("name", c.name())
       .Member("epoch", c.epoch())
       .Member("rank", c.rank())
+      .Member("ranks_here", std::max<uint32_t>(c.ranks_here(), 1))
       .Member("size", c.size())
       .Member("suite", c.suite())
       .Member("operations", c.operations());

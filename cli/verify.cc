@@ -13,6 +13,7 @@
 #include "attestation/tdx/event_log.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
+#include "cli/evidence/input.h"
 #include "cli/text.h"
 #include "daemon/ops/file.h"
 
@@ -40,18 +41,6 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
 }
 
-absl::StatusOr<std::optional<EvidenceKind>> ParseKind(const std::string& name) {
-  const std::pair<const char*, std::optional<EvidenceKind>> kinds[] = {
-      {"auto", std::nullopt},      {"snp", EvidenceKind::kSevSnp},    {"tdx", EvidenceKind::kTdx},
-      {"sgx", EvidenceKind::kSgx}, {"nvidia", EvidenceKind::kNvidia}, {"tpm", EvidenceKind::kVtpm},
-  };
-  for (const auto& [known, kind] : kinds) {
-    if (name == known) return kind;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--kind is \"", name, "\", expected auto, snp, tdx, sgx, nvidia or tpm"));
-}
-
 // A policy that demands everything and lists nothing: without --policy evidence is shown, and
 // refused.
 Policy StrictPolicy() {
@@ -72,9 +61,20 @@ Policy StrictPolicy() {
   auto* td = policy.mutable_tdx()->add_measurements();
   td->set_name("none");
   td->set_mrtd(std::string(96, 'f'));
+  policy.mutable_nvidia()->add_pdis(std::string(16, 'f'));
+  policy.mutable_nvidia()->add_modes(v1::NVIDIA_SPT);
+  auto* device_floor = policy.mutable_nvidia()->add_floors();
+  device_floor->set_chip("GH100");
+  device_floor->set_vbios("FF");
+  device_floor->set_driver("999999");
   auto* enclave = policy.mutable_sgx()->add_enclaves();
   enclave->set_name("none");
   enclave->set_mr_enclave(std::string(64, 'f'));
+  *policy.mutable_vtpm()->mutable_snp() = policy.snp();
+  *policy.mutable_vtpm()->mutable_tdx() = policy.tdx();
+  auto* system = policy.mutable_vtpm()->add_measurements();
+  system->set_name("none");
+  system->add_pcrs()->set_sha256(std::string(64, 'f'));
   return policy;
 }
 
@@ -93,9 +93,26 @@ absl::Status ReadCollateral(const std::vector<std::string>& paths,
   return absl::OkStatus();
 }
 
+// 64 bytes are a CPU's report data, 32 the nonce of devices.
+absl::StatusOr<ReportDataExpectation> ParseReportData(const std::string& text) {
+  const std::optional<std::string> bytes = attestation::FromHex(text);
+  attestation::ReportData data;
+  attestation::DeviceNonce nonce;
+  if (bytes.has_value() && bytes->size() == data.bytes.size()) {
+    std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
+    return ReportDataExpectation::Exactly(data);
+  }
+  if (bytes.has_value() && bytes->size() == nonce.bytes.size()) {
+    std::copy(bytes->begin(), bytes->end(), nonce.bytes.begin());
+    return ReportDataExpectation::DevicesExactly(nonce);
+  }
+  return absl::InvalidArgumentError(
+      "--report-data wants 128 hexadecimal digits, or the 64 of a device's nonce");
+}
+
 absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
   Inputs inputs;
-  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseKind(options.kind);
+  absl::StatusOr<std::optional<EvidenceKind>> kind = ParseEvidenceKind(options.kind);
   if (!kind.ok()) return kind.status();
   inputs.time = absl::Now();
   std::string error;
@@ -105,20 +122,26 @@ absl::StatusOr<Inputs> Gather(const VerifyOptions& options) {
         "--verification-time is no RFC 3339 time such as 2026-01-02T03:04:05Z: ", error));
   }
   if (!options.report_data.empty()) {
-    const std::optional<std::string> bytes = attestation::FromHex(options.report_data);
-    attestation::ReportData data;
-    if (!bytes.has_value() || bytes->size() != data.bytes.size()) {
-      return absl::InvalidArgumentError("--report-data wants 128 hexadecimal digits");
-    }
-    std::copy(bytes->begin(), bytes->end(), data.bytes.begin());
-    inputs.expected = ReportDataExpectation::Exactly(data);
+    absl::StatusOr<ReportDataExpectation> expected = ParseReportData(options.report_data);
+    if (!expected.ok()) return expected.status();
+    inputs.expected = *std::move(expected);
   }
-  absl::StatusOr<std::string> evidence =
-      ops::ReadFile(options.evidence, attestation::kMaxInputSize);
-  if (!evidence.ok()) return evidence.status();
-  absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*evidence, *kind);
-  if (!set.ok()) return InFile(options.evidence, set.status());
-  inputs.evidence = *std::move(set);
+  std::vector<std::string> files = {options.evidence};
+  files.insert(files.end(), options.also.begin(), options.also.end());
+  for (const std::string& file : files) {
+    absl::StatusOr<attestation::EvidenceSet> set = ReadEvidence(file, *kind);
+    if (!set.ok()) return set.status();
+    for (attestation::Evidence& item : set->items) inputs.evidence.items.push_back(std::move(item));
+  }
+  // A nonce says nothing about a CPU's report data, which would go unchecked.
+  const auto& items = inputs.evidence.items;
+  const bool devices = std::all_of(items.begin(), items.end(), [](const auto& item) {
+    return item.kind == EvidenceKind::kNvidia;
+  });
+  if (inputs.expected.devices().nonce().has_value() && !devices) {
+    return absl::InvalidArgumentError(
+        "--report-data has 64 hexadecimal digits, a device's nonce, but the evidence is a CPU's");
+  }
   if (absl::Status read = ReadCollateral(options.collateral, &inputs.endorsements); !read.ok()) {
     return read;
   }

@@ -13,12 +13,13 @@ namespace caravan::cli {
 
 struct VerifyOptions {
   std::string evidence;                 // file
+  std::vector<std::string> also;        // files: more evidence of the same set
   std::string kind = "auto";            // auto, snp, tdx, sgx, nvidia, tpm
   std::vector<std::string> collateral;  // files or folders: certificates, lists, JSON
   std::string policy;                   // file; "": the strict policy that lists nothing
-  std::string report_data;              // 128 hexadecimal digits; "": not checked, said so
-  std::string verification_time;        // RFC 3339; "": now
-  std::string event_log;                // file: a CCEL that has to replay to a TD's RTMRs
+  std::string report_data;  // 128 hexadecimal digits, or a device's 64; "": not checked, said so
+  std::string verification_time;  // RFC 3339; "": now
+  std::string event_log;          // file: a CCEL that has to replay to a TD's RTMRs
 };
 
 // Schema caravan.verify/1. Prints the appraisal, accepted or not. kOk when accepted, kRefused when

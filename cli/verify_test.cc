@@ -136,6 +136,10 @@ TEST_F(VerifyCommand, RefusesUnusableOptionsWithTwo) {
   expect_usage("--kind is \"sev\"");
   options_.report_data = "abc";
   expect_usage("--report-data wants 128 hexadecimal digits");
+  options_.report_data = std::string(64, 'a');
+  expect_usage("a device's nonce, but the evidence is a CPU's");
+  options_.also = {Path("absent-device.json")};
+  expect_usage("absent-device.json");
   options_.verification_time = "yesterday";
   expect_usage("--verification-time");
   options_.evidence = Path("absent");

@@ -125,7 +125,11 @@ struct CommunicatorOptions {
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   std::string suite;                            // "", "AES_256_GCM", "CHACHA20_POLY1305"
   int chunk_log2 = 17;                          // 14 to 18
-  int lanes = 1;                                // TCP connections per peer, 1 to 16
+  int lanes = 0;  // TCP connections per peer, 1 to 16; 0: as the root's daemon chooses
+  // How many ranks share each node, like torchrun's --nproc-per-node: ranks 0 to n − 1 on the first
+  // node, n to 2n − 1 on the next, … 1 to 64, divides the size. They exchange by memory, and send
+  // and open for all of them together; Send and Recv take one rank a node.
+  int ranks_per_node = 1;
 };
 
 // Thread-safe. Destruction ends it: outstanding operations of other ranks fail.
@@ -191,7 +195,8 @@ class Communicator {
 
   // NCCL's ncclCommSplit: members that give the same color make a communicator of their own, in
   // the order of key, then of rank here. Every rank calls it; kNoColor: none for this rank, and
-  // null comes back. The new communicator has this one's options and keys of its own.
+  // null comes back. The new communicator has this one's options and keys of its own. Where ranks
+  // share nodes, each node has as many in it, with consecutive numbers there.
   static constexpr int kNoColor = -1;
   virtual absl::StatusOr<std::unique_ptr<Communicator>> Split(int color, int key) = 0;
   // NCCL's ncclCommShrink: the members that are not `excluded` make a communicator, in the order

@@ -295,6 +295,7 @@ TEST_F(ClientTest, RefusesCommunicatorsThatCannotBe) {
       create("n", 0, 65535, good),
       create("n", 0, 1, with([](auto& o) { o.chunk_log2 = 13; })),
       create("n", 0, 1, with([](auto& o) { o.lanes = 17; })),
+      create("n", 0, 1, with([](auto& o) { o.lanes = -1; })),
       create("n", 0, 1, with([](auto& o) { o.suite = "ROT13"; })),
       create("n", 0, 1, with([](auto& o) { o.deadline = absl::ZeroDuration(); })),
       create("n", 0, 1, with([](auto& o) { o.create_timeout = absl::InfiniteDuration(); })),

@@ -55,8 +55,14 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
   if (options.chunk_log2 < 14 || options.chunk_log2 > 18) {
     return invalid("chunk_log2 ", options.chunk_log2, ", expected 14 to 18");
   }
-  if (options.lanes < 1 || options.lanes > 16) {
-    return invalid("lanes ", options.lanes, ", expected 1 to 16");
+  constexpr int kMostRanksPerNode = 64;
+  if (options.ranks_per_node < 1 || options.ranks_per_node > kMostRanksPerNode ||
+      size % options.ranks_per_node != 0) {
+    return invalid("ranks_per_node ", options.ranks_per_node, ", expected 1 to ", kMostRanksPerNode,
+                   ", a divisor of the size ", size);
+  }
+  if (options.lanes < 0 || options.lanes > 16) {
+    return invalid("lanes ", options.lanes, ", expected 1 to 16, or 0 for the root's choice");
   }
   if (!options.suite.empty() && options.suite != "AES_256_GCM" &&
       options.suite != "CHACHA20_POLY1305") {

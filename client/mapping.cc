@@ -46,6 +46,8 @@ absl::StatusOr<std::unique_ptr<Mapping>> Mapping::Map(const Descriptor& fd, uint
     return absl::ResourceExhaustedError(
         absl::StrCat("mapping ", size, " bytes of the daemon's memory: ", strerror(errno)));
   }
+  // Who touches memory first decides its page size: the daemon asks for huge pages too.
+  madvise(at, size, MADV_HUGEPAGE);
   return std::unique_ptr<Mapping>(new Mapping(static_cast<uint8_t*>(at), size));
 }
 

@@ -59,6 +59,7 @@ class GrpcWorkloadClient : public WorkloadClient {
     request.set_chunk_log2(static_cast<uint32_t>(options.chunk_log2));
     request.set_lanes(static_cast<uint32_t>(options.lanes));
     request.set_suite(options.suite);
+    request.set_ranks_per_node(static_cast<uint32_t>(options.ranks_per_node));
     request.set_deadline_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(options.deadline)));
     request.set_timeout_ms(
         static_cast<uint64_t>(absl::ToInt64Milliseconds(options.create_timeout)));

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/cost.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
 
 namespace caravan::collective {
 
@@ -32,6 +36,81 @@ Cost CostOf(Operation op, Algorithm algorithm, int size) {
       break;
   }
   return {};
+}
+
+const std::vector<NamedRate>& NamedRates() {
+  static const auto* const rates = new std::vector<NamedRate>{
+      {"seal_ns_per_byte", &Rates::seal_ns_per_byte, "sealing a byte"},
+      {"open_ns_per_byte", &Rates::open_ns_per_byte, "opening a byte"},
+      {"record_ns", &Rates::record_ns, "sealing or opening a record, whatever its size"},
+      {"key_ns", &Rates::key_ns, "deriving a key"},
+      {"reduce_ns_per_byte", &Rates::reduce_ns_per_byte, "adding a byte of f32"},
+      {"copy_ns_per_byte", &Rates::copy_ns_per_byte, "copying a byte"},
+      {"wire_ns_per_byte", &Rates::wire_ns_per_byte, "sending and receiving a byte"},
+      {"message_ns", &Rates::message_ns, "sending and receiving a short message"},
+      {"latency_ns", &Rates::latency_ns, "one way between two ranks"},
+      {"turn_ns", &Rates::turn_ns, "waiting for a core that ranks share"},
+      {"link_bytes_per_second", &Rates::link_bytes_per_second, "a node's link, each way"},
+      {"cores", &Rates::cores, "cores of a node"},
+      {"ranks_per_node", &Rates::ranks_per_node, "ranks on a node"},
+  };
+  return *rates;
+}
+
+absl::Status CheckRates(const Rates& rates) {
+  constexpr double kLeast = 1e-6;
+  constexpr double kMost = 1e15;
+  for (const NamedRate& named : NamedRates()) {
+    const double value = rates.*named.rate;
+    if (value >= kLeast && value <= kMost) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(named.name, ": ", value, " is not between ", kLeast, " and ", kMost));
+  }
+  if (rates.cores < 1 || rates.ranks_per_node < 1) {
+    return absl::InvalidArgumentError("cores, ranks_per_node: each is at least 1");
+  }
+  return absl::OkStatus();
+}
+
+double ProcessorNs(const Effort& effort, const Rates& rates) {
+  return effort.sealed * rates.seal_ns_per_byte + effort.opened * rates.open_ns_per_byte +
+         (effort.records_sealed + effort.records_opened) * rates.record_ns +
+         effort.keys * rates.key_ns + effort.reduced * rates.reduce_ns_per_byte +
+         effort.copied * rates.copy_ns_per_byte +
+         (effort.sent + effort.received) / 2 * rates.wire_ns_per_byte +
+         effort.messages / 2 * rates.message_ns;
+}
+
+Price PriceOf(const Load& load, const Rates& rates, int size) {
+  Price price;
+  if (size < 2) return price;
+  const double ranks = size;
+  const double on_node = std::min(rates.ranks_per_node, ranks);
+  double busiest = 0;
+  double all = 0;
+  double most_bytes = 0;
+  for (const Role& role : load.roles) {
+    if (role.ranks <= 0) continue;
+    const double ns = ProcessorNs(role.effort, rates);
+    busiest = std::max(busiest, ns);
+    all += ns * role.ranks;
+    most_bytes = std::max({most_bytes, role.effort.sent, role.effort.received});
+  }
+  const double shared = all * on_node / ranks / rates.cores;
+  price.processor_ns = std::max(busiest, shared);
+  // What stays on a node crosses no link.
+  const double across = (ranks - on_node) / (ranks - 1);
+  price.link_ns = most_bytes * on_node * across / rates.link_bytes_per_second * 1e9;
+  const double waiting = std::max(0.0, on_node / rates.cores - 1) * rates.turn_ns;
+  price.rounds_ns =
+      load.path.rounds * (rates.latency_ns + waiting) + ProcessorNs(load.first_record, rates);
+  price.total_ns = price.rounds_ns + std::max(price.processor_ns, price.link_ns);
+  return price;
+}
+
+Price PriceOf(Operation op, Algorithm algorithm, uint64_t bytes, int size, const Rates& rates,
+              int chunk_log2) {
+  return PriceOf(LoadOf(op, algorithm, bytes, size, chunk_log2), rates, size);
 }
 
 }  // namespace caravan::collective

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "collective/cost.h"
 #include "collective/plan.h"
 #include "collective/selector.h"
 
@@ -16,14 +17,16 @@ namespace caravan::collective {
 
 struct Choice {
   Selection selection;
+  Rates rates;
   // One rank's plan by each algorithm that can carry the operation, the chosen one first.
   std::vector<std::shared_ptr<const Plan>> plans;
+  std::vector<Price> prices;  // of all ranks together, by plan
 };
 
 // Resolves `spec` by `table` and builds the plans of `rank` among `size`. Errors are those of
 // Select and BuildPlan.
 absl::StatusOr<Choice> Compare(const OperationSpec& spec, int rank, int size,
-                               const SelectorTable& table);
+                               const SelectorTable& table, const Rates& rates);
 
 // The reason, a line for each algorithm (bytes of this rank), and the chosen plan.
 std::string ExplainChoice(const Choice& choice);

@@ -50,7 +50,11 @@ enum class Place : uint8_t { kInput, kOutput, kScratch };
 
 struct Region {
   Place place = Place::kInput;
+  uint16_t local = 0;   // whose input or output, among the ranks that share this plan (islands.h)
   uint64_t offset = 0;  // bytes
+
+  Region() = default;
+  Region(Place where, uint64_t at, uint16_t whose = 0) : place(where), local(whose), offset(at) {}
 };
 
 struct Step {
@@ -104,6 +108,9 @@ struct Plan {
   OperationSpec spec;  // with the algorithm resolved
   int rank = 0;
   int size = 1;
+  // Where several ranks share a node's memory, rank and size above are of nodes, and these are the
+  // node's own ranks' views of the operation, in their order. Empty: one rank a node.
+  std::vector<OperationSpec> views;
   std::vector<Step> steps;
   std::vector<uint16_t> targets;
   std::vector<uint32_t> dependents;
@@ -115,9 +122,17 @@ struct Plan {
   uint32_t crypto_depth = 0;  // seal/open stages on the longest path over all ranks
   uint32_t rounds = 0;        // records one after another on the longest path
 
-  // What the caller must provide, by NCCL's conventions.
-  uint64_t input_bytes() const { return spec.InputBytes(rank, size); }
-  uint64_t output_bytes() const { return spec.OutputBytes(rank, size); }
+  int local_ranks() const { return views.empty() ? 1 : static_cast<int>(views.size()); }
+  int ranks() const { return size * local_ranks(); }
+  const OperationSpec& view(int local) const { return views.empty() ? spec : views[local]; }
+  int rank_of(int local) const { return rank * local_ranks() + local; }
+  // What the callers must provide, by NCCL's conventions.
+  uint64_t input_bytes(int local = 0) const {
+    return view(local).InputBytes(rank_of(local), ranks());
+  }
+  uint64_t output_bytes(int local = 0) const {
+    return view(local).OutputBytes(rank_of(local), ranks());
+  }
   uint32_t forward_slots() const { return class_slots * slot_classes; }
   // Whether the step holds its record to send it on.
   static bool SendsOn(const Step& step) {

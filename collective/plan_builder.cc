@@ -23,6 +23,11 @@ PlanBuilder::PlanBuilder(const OperationSpec& spec, int rank, int size)
   plan_->size = size;
 }
 
+PlanBuilder::PlanBuilder(const std::vector<OperationSpec>& views, int node, int nodes)
+    : PlanBuilder(views.front(), node, nodes) {
+  plan_->views = views;
+}
+
 void PlanBuilder::Reserve(uint64_t steps) {
   plan_->steps.reserve(steps);
   edges_.reserve(steps);

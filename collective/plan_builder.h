@@ -32,6 +32,8 @@ struct RecordName {
 class PlanBuilder {
  public:
   PlanBuilder(const OperationSpec& spec, int rank, int size);
+  // Of a node with several ranks: their views of the operation.
+  PlanBuilder(const std::vector<OperationSpec>& views, int node, int nodes);
 
   const OperationSpec& spec() const { return plan_->spec; }
   int rank() const { return plan_->rank; }

@@ -10,20 +10,6 @@
 namespace caravan::collective {
 namespace {
 
-// Up to this many ranks the direct algorithms win at every size: fewest crypto stages, and few
-// enough lanes a rank. Beyond, one neighbour at a time wins once a block is long.
-constexpr int kFewRanks = 8;
-constexpr uint64_t kLongVector = 4 << 20;
-// The root of a direct broadcast sends (p − 1)·m, that of a direct reduce opens as much; up to here
-// latency matters more than that.
-constexpr uint64_t kShortRooted = 256 << 10;
-// Every rank opens (p − 1)·m of a one-shot allreduce, which then has half the rounds: docs/
-// performance.md has it next to direct.
-constexpr uint64_t kOneShotVector = 4 << 10;
-// Bruck's records travel log2(p) / 2 hops on average; while a rank's whole vector is this small the
-// number of lanes, and so of system calls, counts for more.
-constexpr uint64_t kBruckVector = 32 << 10;
-
 constexpr std::array kAllReduce = {Algorithm::kDirect, Algorithm::kRingForward, Algorithm::kRing,
                                    Algorithm::kOneShot};
 constexpr std::array kAllGather = {Algorithm::kDirect, Algorithm::kRingForward,
@@ -64,11 +50,42 @@ Selection Explained(const OperationSpec& spec, int size, Algorithm algorithm,
   return selection;
 }
 
+constexpr size_t kNoRow = SIZE_MAX;
+
 std::string DescribeRow(const SelectorRow& row, size_t index) {
   return absl::StrCat("row ", index, " of the table (",
                       row.max_bytes == UINT64_MAX ? std::string("any size")
                                                   : absl::StrCat("up to ", row.max_bytes, " bytes"),
                       ", up to ", row.max_ranks, " ranks)");
+}
+
+// And the row that decided, kNoRow where none did.
+absl::StatusOr<Algorithm> ResolveBy(const OperationSpec& spec, int size, const SelectorTable& table,
+                                    size_t* row) {
+  *row = kNoRow;
+  const absl::Span<const Algorithm> known = AlgorithmsFor(spec.op);
+  if (known.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("operation ", static_cast<int>(spec.op), " is unknown"));
+  }
+  if (spec.algorithm != Algorithm::kAuto) {
+    if (Fits(spec.op, spec.algorithm)) return spec.algorithm;
+    return absl::UnimplementedError(absl::StrCat(View(Name(spec.algorithm)), " cannot carry ",
+                                                 spec.Describe(),
+                                                 ": choose another algorithm or auto"));
+  }
+  const uint64_t bytes = spec.WholeBytes(size);
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (table[i].op != spec.op || bytes > table[i].max_bytes || size > table[i].max_ranks) continue;
+    if (!Fits(spec.op, table[i].algorithm)) {
+      return absl::UnimplementedError(absl::StrCat(DescribeRow(table[i], i), " names ",
+                                                   View(Name(table[i].algorithm)),
+                                                   ", which cannot carry ", spec.Describe()));
+    }
+    *row = i;
+    return table[i].algorithm;
+  }
+  return known.front();
 }
 
 }  // namespace
@@ -100,46 +117,6 @@ absl::Span<const Algorithm> AlgorithmsFor(Operation op) {
   return {};
 }
 
-SelectorTable DefaultSelectorTable() {
-  constexpr int kAnyRanks = SelectorRow{}.max_ranks;
-  constexpr uint64_t kAnyBytes = UINT64_MAX;
-  constexpr int kSomeRanks = 4 * kFewRanks;
-  return {
-      {Operation::kAllReduce, 8 * kOneShotVector, 2, Algorithm::kOneShot},
-      {Operation::kAllReduce, 4 * kOneShotVector, 4, Algorithm::kOneShot},
-      {Operation::kAllReduce, kOneShotVector, kFewRanks, Algorithm::kOneShot},
-      {Operation::kAllReduce, kAnyBytes, kFewRanks, Algorithm::kDirect},
-      {Operation::kAllReduce, kLongVector, kAnyRanks, Algorithm::kDirect},
-      {Operation::kAllReduce, kAnyBytes, kAnyRanks, Algorithm::kRingForward},
-      {Operation::kAllGather, kAnyBytes, kFewRanks, Algorithm::kDirect},
-      {Operation::kAllGather, kLongVector, kSomeRanks, Algorithm::kDirect},
-      {Operation::kAllGather, kLongVector, kAnyRanks, Algorithm::kDoublingForward},
-      {Operation::kAllGather, kAnyBytes, kAnyRanks, Algorithm::kRingForward},
-      {Operation::kAllGatherV, kAnyBytes, kSomeRanks, Algorithm::kDirect},
-      {Operation::kAllGatherV, kAnyBytes, kAnyRanks, Algorithm::kDoublingForward},
-      // Both seal and open the same bytes; the ring only spares lanes.
-      {Operation::kReduceScatter, kAnyBytes, kSomeRanks, Algorithm::kDirect},
-      {Operation::kReduceScatter, kLongVector, kAnyRanks, Algorithm::kDirect},
-      {Operation::kReduceScatter, kAnyBytes, kAnyRanks, Algorithm::kRing},
-      {Operation::kBroadcast, kAnyBytes, 2, Algorithm::kDirect},
-      {Operation::kBroadcast, kShortRooted, kFewRanks, Algorithm::kDirect},
-      {Operation::kBroadcast, kShortRooted, kAnyRanks, Algorithm::kBinomialForward},
-      {Operation::kBroadcast, kAnyBytes, kAnyRanks, Algorithm::kChainForward},
-      {Operation::kReduce, kAnyBytes, 2, Algorithm::kDirect},
-      {Operation::kReduce, kShortRooted, kAnyRanks, Algorithm::kDirect},
-      {Operation::kReduce, kAnyBytes, kAnyRanks, Algorithm::kRing},
-      {Operation::kGather, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-      {Operation::kScatter, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-      {Operation::kAllToAll, kAnyBytes, kFewRanks, Algorithm::kDirect},
-      {Operation::kAllToAll, kBruckVector, kAnyRanks, Algorithm::kBruckForward},
-      {Operation::kAllToAll, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-      {Operation::kAllToAllV, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-      {Operation::kSend, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-      {Operation::kRecv, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-      {Operation::kBarrier, kAnyBytes, kAnyRanks, Algorithm::kDirect},
-  };
-}
-
 std::string Canonical(const SelectorTable& table) {
   std::string out;
   const auto append = [&out](uint64_t value, int bytes) {
@@ -155,31 +132,59 @@ std::string Canonical(const SelectorTable& table) {
   return out;
 }
 
+absl::StatusOr<SelectorTable> ParseSelectorTable(absl::string_view canonical) {
+  const auto bad = [](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("selector table: ", parts...));
+  };
+  constexpr size_t kCountSize = 4;
+  constexpr size_t kRowSize = 14;
+  const auto take = [&canonical](int bytes) {
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; ++i) {
+      value |= uint64_t{static_cast<uint8_t>(canonical[i])} << (8 * i);
+    }
+    canonical.remove_prefix(bytes);
+    return value;
+  };
+  if (canonical.size() < kCountSize) return bad("has ", canonical.size(), " bytes");
+  const uint64_t rows = take(kCountSize);
+  if (rows > kMaxSelectorRows) return bad("has ", rows, " rows, at most ", kMaxSelectorRows);
+  if (canonical.size() != rows * kRowSize) {
+    return bad("has ", canonical.size(), " bytes of rows, expected ", rows * kRowSize);
+  }
+  SelectorTable table(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    SelectorRow& row = table[i];
+    row.op = static_cast<Operation>(take(1));
+    row.algorithm = static_cast<Algorithm>(take(1));
+    const uint64_t ranks = take(4);
+    row.max_ranks = static_cast<int>(std::min<uint64_t>(ranks, kMaxSelectorRanks));
+    row.max_bytes = take(8);
+    if (!Fits(row.op, row.algorithm)) {
+      return bad("row ", i, ": algorithm ", static_cast<int>(row.algorithm),
+                 " cannot carry operation ", static_cast<int>(row.op));
+    }
+    if (ranks < 1 || ranks > kMaxSelectorRanks) {
+      return bad("row ", i, ": ", ranks, " ranks are not 1 to ", kMaxSelectorRanks);
+    }
+  }
+  return table;
+}
+
+absl::StatusOr<Algorithm> Resolve(const OperationSpec& spec, int size, const SelectorTable& table) {
+  size_t row;
+  return ResolveBy(spec, size, table, &row);
+}
+
 absl::StatusOr<Selection> Select(const OperationSpec& spec, int size, const SelectorTable& table) {
-  if (AlgorithmsFor(spec.op).empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("operation ", static_cast<int>(spec.op), " is unknown"));
-  }
-  if (spec.algorithm != Algorithm::kAuto) {
-    if (!Fits(spec.op, spec.algorithm)) {
-      return absl::UnimplementedError(absl::StrCat(View(Name(spec.algorithm)), " cannot carry ",
-                                                   spec.Describe(),
-                                                   ": choose another algorithm or auto"));
-    }
-    return Explained(spec, size, spec.algorithm, "asked for");
-  }
-  const uint64_t bytes = spec.WholeBytes(size);
-  for (size_t i = 0; i < table.size(); ++i) {
-    const SelectorRow& row = table[i];
-    if (row.op != spec.op || bytes > row.max_bytes || size > row.max_ranks) continue;
-    if (!Fits(spec.op, row.algorithm)) {
-      return absl::UnimplementedError(absl::StrCat(DescribeRow(row, i), " names ",
-                                                   View(Name(row.algorithm)),
-                                                   ", which cannot carry ", spec.Describe()));
-    }
-    return Explained(spec, size, row.algorithm, DescribeRow(row, i));
-  }
-  return Explained(spec, size, AlgorithmsFor(spec.op).front(), "no row of the table fits");
+  size_t row = kNoRow;
+  const absl::StatusOr<Algorithm> algorithm = ResolveBy(spec, size, table, &row);
+  if (!algorithm.ok()) return algorithm.status();
+  std::string because = "no row of the table fits";
+  if (AlgorithmsFor(spec.op).size() == 1) because = "nothing else carries it";
+  if (spec.algorithm != Algorithm::kAuto) because = "asked for";
+  if (row != kNoRow) because = DescribeRow(table[row], row);
+  return Explained(spec, size, *algorithm, because);
 }
 
 }  // namespace caravan::collective

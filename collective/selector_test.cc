@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "collective/crossover.h"
+
 namespace caravan::collective {
 namespace {
 
@@ -25,36 +27,22 @@ Algorithm Chosen(Operation op, uint64_t count, int size) {
   return selection.ok() ? selection->algorithm : Algorithm::kAuto;
 }
 
-TEST(DefaultTable, IsDirectForFewRanksAndForwardsForMany) {
-  constexpr uint64_t kTiny = 256;
-  constexpr uint64_t kShort = 2000;
+TEST(DefaultTable, HasOneRoundForTheSmallAndFewBytesForTheLarge) {
+  constexpr uint64_t kTiny = 64;
   constexpr uint64_t kLong = 64 << 20;
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 2), Algorithm::kOneShot);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 8), Algorithm::kOneShot);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, kTiny, 9), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 8), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 4), Algorithm::kOneShot);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, 2 * kShort * kShort, 2), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 2), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 8), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, kShort, 64), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllReduce, kLong, 9), Algorithm::kRingForward);
   EXPECT_EQ(Chosen(Operation::kAllGather, kLong, 8), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllGather, kLong, 9), Algorithm::kRingForward);
-  EXPECT_EQ(Chosen(Operation::kAllGather, kTiny, 32), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllGather, kTiny, 33), Algorithm::kDoublingForward);
-  EXPECT_EQ(Chosen(Operation::kReduceScatter, kLong, 32), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kReduceScatter, kLong, 33), Algorithm::kRing);
-  EXPECT_EQ(Chosen(Operation::kBroadcast, kShort, 8), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kBroadcast, kShort, 16), Algorithm::kBinomialForward);
-  EXPECT_EQ(Chosen(Operation::kBroadcast, kLong, 2), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kBroadcast, kLong, 3), Algorithm::kChainForward);
-  EXPECT_EQ(Chosen(Operation::kReduce, kShort, 16), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kReduce, kLong, 2), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kReduce, kLong, 3), Algorithm::kRing);
-  EXPECT_EQ(Chosen(Operation::kAllToAll, 8, 8), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllToAll, 8, 9), Algorithm::kBruckForward);
-  EXPECT_EQ(Chosen(Operation::kAllToAll, kLong, 9), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllGatherV, kLong, 32), Algorithm::kDirect);
-  EXPECT_EQ(Chosen(Operation::kAllGatherV, kLong, 33), Algorithm::kDoublingForward);
+  EXPECT_EQ(Chosen(Operation::kAllGather, kTiny, 300), Algorithm::kDoublingForward);
+  EXPECT_EQ(Chosen(Operation::kReduceScatter, kLong, 8), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kBroadcast, kTiny, 64), Algorithm::kBinomialForward);
+  EXPECT_EQ(Chosen(Operation::kBroadcast, kLong, 16), Algorithm::kChainForward);
+  EXPECT_EQ(Chosen(Operation::kReduce, kTiny, 8), Algorithm::kDirect);
+  EXPECT_EQ(Chosen(Operation::kReduce, kLong, 8), Algorithm::kRing);
+  EXPECT_EQ(Chosen(Operation::kAllToAll, 8, 64), Algorithm::kBruckForward);
+  EXPECT_EQ(Chosen(Operation::kAllToAll, kLong, 64), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kSend, kLong, 3), Algorithm::kDirect);
   EXPECT_EQ(Chosen(Operation::kBarrier, 0, 300), Algorithm::kDirect);
 }
@@ -69,7 +57,12 @@ TEST(DefaultTable, CoversEveryOperationAtEverySize) {
       const auto selection = Select(Spec(static_cast<Operation>(op), op == 7 ? 0 : 1000000), size,
                                     DefaultSelectorTable());
       ASSERT_TRUE(selection.ok());
-      EXPECT_THAT(selection->reason, HasSubstr("of the table"));
+      const bool choice = AlgorithmsFor(static_cast<Operation>(op)).size() > 1;
+      EXPECT_THAT(selection->reason,
+                  HasSubstr(choice ? "of the table" : "nothing else carries it"));
+      EXPECT_EQ(*Resolve(Spec(static_cast<Operation>(op), op == 7 ? 0 : 1000000), size,
+                         DefaultSelectorTable()),
+                selection->algorithm);
     }
   }
 }
@@ -123,6 +116,48 @@ TEST(Canonical, DiffersForEveryChangeOfTheTable) {
   EXPECT_TRUE(seen.insert(Canonical(table)).second);
   table.pop_back();
   EXPECT_TRUE(seen.insert(Canonical(table)).second);
+}
+
+TEST(ParseSelectorTable, GivesBackWhatWasEncoded) {
+  for (const SelectorTable& table :
+       {SelectorTable{}, DefaultSelectorTable(), DeriveTable(Rates{}, 4),
+        SelectorTable{{Operation::kBarrier, 0, 1, Algorithm::kDirect}}}) {
+    const auto parsed = ParseSelectorTable(Canonical(table));
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(*parsed, table);
+    EXPECT_EQ(Canonical(*parsed), Canonical(table));
+  }
+}
+
+TEST(ParseSelectorTable, HasAFixedEncoding) {
+  const SelectorTable table = {
+      {Operation::kAllGather, 0x0102030405060708, 0x090a, Algorithm::kRingForward}};
+  EXPECT_EQ(Canonical(table), std::string("\1\0\0\0\2\3\x0a\x09\0\0\x08\7\6\5\4\3\2\1", 18));
+}
+
+TEST(ParseSelectorTable, RefusesWhatIsNoTable) {
+  const SelectorTable one = {{Operation::kAllReduce, 100, 4, Algorithm::kRing}};
+  const std::string good = Canonical(one);
+  const auto refused = [](const std::string& text) {
+    const auto parsed = ParseSelectorTable(text);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(parsed.status().message());
+  };
+  const auto with = [&good](size_t at, char value) {
+    std::string text = good;
+    text[at] = value;
+    return text;
+  };
+  for (size_t size = 0; size < good.size(); ++size) refused(good.substr(0, size));
+  EXPECT_THAT(refused(good + "x"), HasSubstr("15 bytes of rows, expected 14"));
+  EXPECT_THAT(refused(with(4, 0)), HasSubstr("row 0"));         // no operation
+  EXPECT_THAT(refused(with(4, 77)), HasSubstr("row 0"));        // an unknown one
+  EXPECT_THAT(refused(with(5, 0)), HasSubstr("row 0"));         // auto
+  EXPECT_THAT(refused(with(5, 4)), HasSubstr("cannot carry"));  // a broadcast's
+  EXPECT_THAT(refused(with(6, 0)), HasSubstr("0 ranks"));
+  EXPECT_THAT(refused(with(8, 1)), HasSubstr("65540 ranks"));
+  EXPECT_THAT(refused(Canonical(SelectorTable(kMaxSelectorRows + 1))), HasSubstr("rows"));
+  EXPECT_THAT(refused(std::string("\xff\xff\xff\xff", 4)), HasSubstr("rows"));
 }
 
 }  // namespace

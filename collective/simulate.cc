@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "collective/reduce.h"
 
 namespace caravan::collective {
@@ -37,10 +38,19 @@ struct Lane {
   std::set<uint32_t> pending;  // the sender's ready seals and forwards, by step
 };
 
-// One rank: its memory, and where its plan stands.
+// One rank's input and output, overlapping in place.
+struct Memory {
+  std::vector<uint8_t> bytes;
+  size_t input = 0;
+  size_t output = 0;
+};
+
+// One plan, its ranks' memory, and where it stands.
 class Rank {
  public:
-  Rank(const Plan& plan, const std::vector<uint8_t>& input, bool in_place, bool seal_ends_early);
+  // `inputs`: one for each of the plan's local ranks.
+  Rank(const Plan& plan, absl::Span<const std::vector<uint8_t>> inputs, bool in_place,
+       bool seal_ends_early);
 
   const Plan& plan() const { return plan_; }
   bool done() const { return done_ == plan_.steps.size() && unsent_ == 0; }
@@ -55,7 +65,7 @@ class Rank {
   // True when the record was taken; false when its step or slot is not ready.
   absl::StatusOr<bool> Receive(int from, const Record& record);
 
-  std::vector<uint8_t> Output() const;
+  std::vector<uint8_t> Output(int local) const;
   std::string FirstWaiting() const;
 
   Counters counters;
@@ -80,10 +90,8 @@ class Rank {
 
   const Plan& plan_;
   const bool seal_ends_early_;
-  std::vector<uint8_t> memory_;  // input and output, overlapping in place
+  std::vector<Memory> memory_;  // by local rank
   std::vector<uint8_t> scratch_;
-  size_t input_at_ = 0;
-  size_t output_at_ = 0;
   std::vector<uint32_t> waiting_;
   std::vector<bool> ran_;
   std::vector<uint32_t> newly_ready_;
@@ -95,20 +103,31 @@ class Rank {
   size_t unsent_ = 0;
 };
 
-Rank::Rank(const Plan& plan, const std::vector<uint8_t>& input, bool in_place, bool seal_ends_early)
+Memory LayOut(const Plan& plan, int local, const std::vector<uint8_t>& input, bool in_place) {
+  const InPlace shared = plan.view(local).InPlaceOffsets(plan.rank_of(local));
+  const uint64_t output_bytes = plan.output_bytes(local);
+  const bool overlap = in_place && shared.allowed && !input.empty() && output_bytes > 0;
+  Memory memory;
+  memory.input = overlap ? shared.input : 0;
+  memory.output = overlap ? shared.output : input.size();
+  // 0xA5: what nobody has written must not look like a result. One byte more gives empty
+  // vectors an address.
+  memory.bytes.assign(
+      std::max(memory.input + input.size(), memory.output + size_t{output_bytes}) + 1, 0xA5);
+  std::copy(input.begin(), input.end(),
+            memory.bytes.begin() + static_cast<ptrdiff_t>(memory.input));
+  return memory;
+}
+
+Rank::Rank(const Plan& plan, absl::Span<const std::vector<uint8_t>> inputs, bool in_place,
+           bool seal_ends_early)
     : plan_(plan),
       seal_ends_early_(seal_ends_early),
       scratch_(plan.scratch_bytes),
       held_(plan.slot_classes) {
-  const InPlace shared = plan.spec.InPlaceOffsets(plan.rank);
-  const bool overlap = in_place && shared.allowed && !input.empty() && plan.output_bytes() > 0;
-  input_at_ = overlap ? shared.input : 0;
-  output_at_ = overlap ? shared.output : input.size();
-  // 0xA5: what nobody has written must not look like a result. One byte more gives empty
-  // vectors an address.
-  memory_.assign(std::max(input_at_ + input.size(), output_at_ + size_t{plan.output_bytes()}) + 1,
-                 0xA5);
-  std::copy(input.begin(), input.end(), memory_.begin() + static_cast<ptrdiff_t>(input_at_));
+  for (int local = 0; local < plan.local_ranks(); ++local) {
+    memory_.push_back(LayOut(plan, local, inputs[static_cast<size_t>(local)], in_place));
+  }
   ran_.assign(plan.steps.size(), false);
   for (uint32_t i = 0; i < plan.steps.size(); ++i) {
     waiting_.push_back(plan.steps[i].dependencies);
@@ -117,11 +136,12 @@ Rank::Rank(const Plan& plan, const std::vector<uint8_t>& input, bool in_place, b
 }
 
 uint8_t* Rank::At(const Region& region) {
+  Memory& memory = memory_[region.local];
   switch (region.place) {
     case Place::kInput:
-      return memory_.data() + input_at_ + region.offset;
+      return memory.bytes.data() + memory.input + region.offset;
     case Place::kOutput:
-      return memory_.data() + output_at_ + region.offset;
+      return memory.bytes.data() + memory.output + region.offset;
     case Place::kScratch:
       return scratch_.data() + region.offset;
   }
@@ -240,14 +260,15 @@ void Rank::Combine(const Step& step, const uint8_t* left, const uint8_t* right, 
   uint8_t* const write = At(step.write);
   const size_t count = step.bytes / SizeOf(spec.dtype);
   Reduce(spec.dtype, spec.reduce, left, right, write, count);
-  if (step.finish_average) Average(spec.dtype, write, write, count, plan_.size);
+  if (step.finish_average) Average(spec.dtype, write, write, count, plan_.ranks());
   memory_stages_[write] = behind;
   stages = std::max(stages, behind);
 }
 
-std::vector<uint8_t> Rank::Output() const {
-  const auto begin = memory_.begin() + static_cast<ptrdiff_t>(output_at_);
-  return {begin, begin + static_cast<ptrdiff_t>(plan_.output_bytes())};
+std::vector<uint8_t> Rank::Output(int local) const {
+  const Memory& memory = memory_[static_cast<size_t>(local)];
+  const auto begin = memory.bytes.begin() + static_cast<ptrdiff_t>(memory.output);
+  return {begin, begin + static_cast<ptrdiff_t>(plan_.output_bytes(local))};
 }
 
 std::string Rank::FirstWaiting() const {
@@ -273,8 +294,12 @@ class Simulation {
       : options_(options), random_(options.seed) {
     // Both readings of "has run" are allowed for a seal: sealed, or sent to every target.
     const bool seal_ends_early = options.seed % 2 == 0;
-    for (size_t r = 0; r < plans.size(); ++r) {
-      ranks_.emplace_back(*plans[r], inputs[r], options.in_place, seal_ends_early);
+    size_t first = 0;
+    for (const std::shared_ptr<const Plan>& plan : plans) {
+      const size_t local = static_cast<size_t>(plan->local_ranks());
+      ranks_.emplace_back(*plan, absl::MakeConstSpan(inputs).subspan(first, local),
+                          options.in_place, seal_ends_early);
+      first += local;
     }
     for (Rank& rank : ranks_) AddLanes(rank.plan());
     for (size_t r = 0; r < ranks_.size(); ++r) Release(static_cast<int>(r));
@@ -405,7 +430,9 @@ absl::StatusOr<SimulationResult> Simulation::Run() {
     if (!moved) std::fill(laziness.begin(), laziness.end(), 0);
   }
   for (Rank& rank : ranks_) {
-    result.outputs.push_back(rank.Output());
+    for (int local = 0; local < rank.plan().local_ranks(); ++local) {
+      result.outputs.push_back(rank.Output(local));
+    }
     result.counters.push_back(rank.counters);
     result.peak_forward_slots = std::max(result.peak_forward_slots, rank.peak_slots);
     result.crypto_depth = std::max(result.crypto_depth, rank.stages);
@@ -418,16 +445,25 @@ absl::StatusOr<SimulationResult> Simulation::Run() {
 absl::StatusOr<SimulationResult> Simulate(const std::vector<std::shared_ptr<const Plan>>& plans,
                                           const std::vector<std::vector<uint8_t>>& inputs,
                                           const SimulationOptions& options) {
-  if (plans.size() != inputs.size() || options.lanes < 1 || options.lane_capacity < 1) {
-    return absl::InvalidArgumentError(
-        "simulation needs one input a plan, a lane and a capacity of one record at least");
+  size_t ranks = 0;
+  for (const std::shared_ptr<const Plan>& plan : plans) {
+    ranks += static_cast<size_t>(plan->local_ranks());
   }
-  for (size_t r = 0; r < plans.size(); ++r) {
-    const Plan& plan = *plans[r];
-    if (plan.rank != static_cast<int>(r) || inputs[r].size() != plan.input_bytes()) {
+  if (ranks != inputs.size() || options.lanes < 1 || options.lane_capacity < 1) {
+    return absl::InvalidArgumentError(
+        "simulation needs one input a rank, a lane and a capacity of one record at least");
+  }
+  size_t rank = 0;
+  for (size_t p = 0; p < plans.size(); ++p) {
+    const Plan& plan = *plans[p];
+    for (int local = 0; local < plan.local_ranks(); ++local, ++rank) {
+      if (plan.rank == static_cast<int>(p) && inputs[rank].size() == plan.input_bytes(local)) {
+        continue;
+      }
       return absl::InvalidArgumentError(
-          absl::StrCat("plan and input ", r, ": expected rank ", r, " and ", plan.input_bytes(),
-                       " bytes, got rank ", plan.rank, " and ", inputs[r].size(), " bytes"));
+          absl::StrCat("plan ", p, " and input ", rank, ": expected ", plan.input_bytes(local),
+                       " bytes for the plan of ", p, ", got ", inputs[rank].size(),
+                       " bytes and the plan of ", plan.rank));
     }
   }
   return Simulation(plans, inputs, options).Run();

@@ -24,14 +24,15 @@ struct SimulationOptions {
 
 struct SimulationResult {
   std::vector<std::vector<uint8_t>> outputs;  // per rank
-  std::vector<Counters> counters;             // per rank, counted while running
+  std::vector<Counters> counters;             // per plan, counted while running
   uint64_t turns = 0;
   uint64_t peak_forward_slots = 0;
   uint32_t crypto_depth = 0;  // most records behind any byte of the result, as observed
 };
 
-// `inputs[r]` holds plans[r]->input_bytes() bytes. DeadlineExceeded when no rank can move:
-// the message names each rank's first waiting step.
+// `plans[r]` is of rank r, or of node r with its local ranks (islands.h). `inputs` has one for each
+// rank, of as many bytes as its plan says. DeadlineExceeded when no rank can move: the message
+// names each rank's first waiting step.
 absl::StatusOr<SimulationResult> Simulate(const std::vector<std::shared_ptr<const Plan>>& plans,
                                           const std::vector<std::vector<uint8_t>>& inputs,
                                           const SimulationOptions& options);

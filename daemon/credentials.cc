@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/credentials.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/insecure_software/insecure_attester.h"
-#include "attestation/insecure_software/insecure_root.h"
+#include "attestation/composite.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
+#include "daemon/attester/configfs_tsm.h"
+#include "daemon/attester/machine.h"
+#include "daemon/attester/nvml.h"
+#include "daemon/insecure_software.h"
 #include "daemon/ops/file.h"
 #include "daemon/ops/secret_file.h"
 
@@ -25,35 +29,50 @@ absl::Status In(absl::string_view file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
 }
 
-absl::StatusOr<attestation::InsecureRoot> LoadInsecureRoot(const std::string& folder) {
-  auto path = [&](absl::string_view name) { return absl::StrCat(folder, "/", name); };
-  auto key =
-      ops::ReadSecretFile(path(attestation::kInsecureKeyFile), 1, crypto::SecretBytes::kMaxSize);
-  if (!key.ok()) return key.status();
-  auto chain = ops::ReadFile(path(attestation::kInsecureChainFile), kMaxEndorsement);
-  if (!chain.ok()) return chain.status();
-  auto crl = ops::ReadFile(path(attestation::kInsecureCrlFile), kMaxEndorsement);
-  if (!crl.ok()) return crl.status();
-  auto root = attestation::InsecureRoot::FromPem(key->Expose(), *chain, *crl);
-  if (!root.ok()) return In(folder, root.status());
-  return root;
-}
-
-// The root's chain and revocation list serve for peers of the same cluster as well.
 absl::Status UseInsecureSoftware(const v1::Config& config, absl::Time now,
                                  NodeCredentials* credentials,
                                  attestation::Endorsements* endorsements) {
-  auto root = LoadInsecureRoot(config.attester().insecure_software().root_directory());
-  if (!root.ok()) return root.status();
-  attestation::InsecureAttesterOptions options;
-  options.measurement = credentials->measurement;
-  options.chip_id = attestation::DeriveInsecureChipId(config.node_name());
-  auto attester = attestation::MakeInsecureAttester(*root, options, now);
+  auto attester = LoadInsecureSoftware(config, credentials->measurement, now, endorsements);
   if (!attester.ok()) return attester.status();
   credentials->attester = *std::move(attester);
   credentials->insecure = true;
-  for (std::string& der : root->ChainDer()) endorsements->certificates.push_back(std::move(der));
-  endorsements->crls.push_back(root->CrlDer());
+  return absl::OkStatus();
+}
+
+// Opens what the kernel offers on this machine; a machine without it says which part is missing.
+absl::Status UseTee(const v1::AttesterConfig& config, NodeCredentials* credentials) {
+  const auto vmpl = [](const auto& message) {
+    return message.has_vmpl() ? std::optional<uint32_t>(message.vmpl()) : std::nullopt;
+  };
+  attester::AttesterOr made = absl::InvalidArgumentError("no kind is set");
+  const char* kind = "";
+  if (config.has_sev_snp()) {
+    kind = "sev_snp";
+    made = attester::MakeSevSnpAttester({}, vmpl(config.sev_snp()));
+  } else if (config.has_tdx()) {
+    kind = "tdx";
+    made = attester::MakeTdxAttester({}, config.tdx().quote_service_port());
+  } else if (config.has_configfs_tsm()) {
+    kind = "configfs_tsm";
+    made = attester::MakeConfigfsTsmAttester(attester::MakeTsmTree(config.configfs_tsm().path()),
+                                             {.vmpl = vmpl(config.configfs_tsm())});
+  }
+  if (!made.ok()) {
+    return absl::Status(
+        made.status().code(),
+        absl::StrCat("attester: ", kind, ": ", made.status().message(),
+                     "; insecure_software { … } works on every machine, for trials"));
+  }
+  credentials->attester = *std::move(made);
+  return absl::OkStatus();
+}
+
+absl::Status UseGpus(const v1::NvidiaGpusConfig& config, NodeCredentials* credentials) {
+  auto made = attester::MakeNvmlAttester(
+      {.library = config.library(), .indices = {config.indices().begin(), config.indices().end()}});
+  if (!made.ok()) return In("attester: nvidia_gpus", made.status());
+  credentials->attester =
+      attestation::MakeCompositeAttester(std::move(credentials->attester), *std::move(made));
   return absl::OkStatus();
 }
 
@@ -109,13 +128,14 @@ absl::StatusOr<NodeCredentials> LoadCredentials(const v1::Config& config, absl::
   for (const std::string& path : config.endorsement_paths()) {
     if (absl::Status status = AddEndorsements(path, &endorsements); !status.ok()) return status;
   }
-  if (!config.attester().has_insecure_software()) {
-    return absl::FailedPreconditionError(
-        "attester: sev_snp is not available in this build; insecure_software { … } works on every "
-        "machine, for trials");
-  }
-  absl::Status status = UseInsecureSoftware(config, now, &credentials, &endorsements);
+  absl::Status status = config.attester().has_insecure_software()
+                            ? UseInsecureSoftware(config, now, &credentials, &endorsements)
+                            : UseTee(config.attester(), &credentials);
   if (!status.ok()) return status;
+  if (config.attester().has_nvidia_gpus()) {
+    status = UseGpus(config.attester().nvidia_gpus(), &credentials);
+    if (!status.ok()) return status;
+  }
   status = LoadPolicy(config, std::move(endorsements), &credentials);
   if (!status.ok()) return status;
   if (!config.psk_file().empty()) {

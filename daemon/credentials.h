@@ -29,8 +29,8 @@ struct NodeCredentials {
 // SHA-384 of this process's executable.
 absl::StatusOr<crypto::Sha384Digest> MeasureSelf();
 
-// Loads all of it. Every error names its file. FailedPrecondition: this build has no attester of
-// the kind that the configuration asks for.
+// Loads all of it and opens the TEE. Every error names its file or device. NotFound,
+// FailedPrecondition: this machine has no TEE of the kind that the configuration asks for.
 absl::StatusOr<NodeCredentials> LoadCredentials(const v1::Config& config, absl::Time now);
 
 }  // namespace caravan

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "daemon/ops/log.h"
+#include "daemon/ops/selector_config.h"
 #include "daemon/store/etcd_store.h"
 #include "daemon/version.h"
 
@@ -42,6 +43,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(v1::Config config, NodeCredent
                                                   engine::StepHook step_hook) {
   std::unique_ptr<Node> node(new Node(std::move(config), std::move(credentials)));
   absl::Status status = node->MakeStore();
+  if (status.ok()) status = node->LearnRates();
   if (status.ok()) status = node->StartNetwork(ciphers, std::move(step_hook));
   if (status.ok()) status = node->StartLocal();
   if (!status.ok()) return status;
@@ -136,6 +138,29 @@ absl::Status Node::MakeStore() {
   return absl::OkStatus();
 }
 
+absl::Status Node::LearnRates() {
+  auto choices = ops::ConfiguredChoices(config_.selector());
+  if (!choices.ok()) return choices.status();
+  root_facts_.choices = *std::move(choices);
+  root_facts_.link_bytes_per_second =
+      static_cast<double>(config_.selector().link_mbit_per_second()) * 1e6 / 8;
+  // Of real ciphers, whatever this daemon seals with: a benchmark's daemons choose alike.
+  auto calibration = engine::Calibrate(*crypto::SealedRecords());
+  if (!calibration.ok()) {
+    ops::Log(ops::Level::kWarning, "rates not measured: algorithms are chosen by default ones",
+             {{"error", calibration.status().message()}});
+    return absl::OkStatus();
+  }
+  root_facts_.calibration = *std::move(calibration);
+  const collective::Rates rates = root_facts_.calibration.For(crypto::Suite::kAes256Gcm);
+  ops::Log(ops::Level::kInfo, "rates measured",
+           {{"took", absl::FormatDuration(root_facts_.calibration.took)},
+            {"seal_ns_per_byte", absl::StrCat(rates.seal_ns_per_byte)},
+            {"wire_ns_per_byte", absl::StrCat(rates.wire_ns_per_byte)},
+            {"latency_ns", absl::StrCat(rates.latency_ns)}});
+  return absl::OkStatus();
+}
+
 absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook) {
   auto engine = engine::Engine::Start({.ciphers = &ciphers, .step_hook = std::move(step_hook)});
   if (!engine.ok()) return engine.status();
@@ -159,6 +184,7 @@ absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers, engine::St
   options.max_communicators = config_.limits().max_communicators();
   options.engine = engine_.get();
   options.store = store_.get();
+  options.facts = root_facts_;
   options.tools.sessions = sessions_.get();
   options.tools.peer = [this](const session::Session& session) { return bridge_->Client(session); };
   options.tools.dial = [socket = DataSocketOptions()](
@@ -214,6 +240,8 @@ absl::Status Node::StartLocal() {
   facts.control_address = control_address_;
   facts.data_address = data_address_;
   facts.started = started_;
+  facts.rates = root_facts_.calibration.For(crypto::Suite::kAes256Gcm);
+  facts.rates.link_bytes_per_second = root_facts_.link_bytes_per_second;
   auto admin = service::AdminServer::Start({.path = SocketPath("admin.sock"),
                                             .allowed_uids = {geteuid(), 0},
                                             .facts = std::move(facts),

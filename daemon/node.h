@@ -19,6 +19,7 @@
 #include "daemon/service/memory_server.h"
 #include "daemon/service/peer_bridge.h"
 #include "daemon/service/refusals.h"
+#include "daemon/service/root_choice.h"
 #include "daemon/service/workload_service.h"
 #include "daemon/session/session.h"
 #include "daemon/store/store.h"
@@ -46,6 +47,7 @@ class Node {
  private:
   Node(v1::Config config, NodeCredentials credentials);
   absl::Status MakeStore();
+  absl::Status LearnRates();
   absl::Status StartNetwork(crypto::RecordCipherFactory& ciphers, engine::StepHook step_hook);
   absl::Status StartLocal();
   std::string SocketPath(absl::string_view name) const;
@@ -68,6 +70,7 @@ class Node {
 
   service::Refusals refusals_;
   service::Applications applications_;
+  service::RootFacts root_facts_;
   std::unique_ptr<store::Store> store_;  // null: the configuration names none
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<session::SessionManager> sessions_;

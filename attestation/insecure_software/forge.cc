@@ -28,13 +28,14 @@ using NamePtr = std::unique_ptr<X509_NAME, OpensslDelete<X509_NAME_free>>;
 using TimePtr = std::unique_ptr<ASN1_TIME, OpensslDelete<ASN1_TIME_free>>;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, OpensslDelete<X509_EXTENSION_free>>;
 
-NamePtr MakeName(const std::string& common_name) {
+NamePtr MakeName(const std::string& common_name, const std::string& serial = "") {
   NamePtr name(X509_NAME_new());
   const auto add = [&](const char* field, const char* text) {
     return X509_NAME_add_entry_by_txt(name.get(), field, MBSTRING_UTF8,
                                       reinterpret_cast<const unsigned char*>(text), -1, -1, 0) == 1;
   };
-  if (name == nullptr || !add("O", kOrganization) || !add("CN", common_name.c_str())) {
+  if (name == nullptr || !add("O", kOrganization) || !add("CN", common_name.c_str()) ||
+      (!serial.empty() && !add("serialNumber", serial.c_str()))) {
     return nullptr;
   }
   return name;
@@ -99,8 +100,8 @@ absl::StatusOr<EvpPkeyPtr> MakeP384Key() {
 
 absl::StatusOr<std::string> MakeCertificate(const CertificateSpec& spec) {
   X509Ptr x509(X509_new());
-  const NamePtr subject = MakeName(spec.common_name);
-  const NamePtr issuer = MakeName(spec.issuer_name);
+  const NamePtr subject = MakeName(spec.common_name, spec.subject_serial);
+  const NamePtr issuer = MakeName(spec.issuer_name, spec.issuer_serial);
   const TimePtr from = MakeTime(spec.not_before);
   const TimePtr until = MakeTime(spec.not_after);
   const bool built = x509 != nullptr && subject != nullptr && issuer != nullptr &&

@@ -39,6 +39,8 @@ struct CertificateSpec {
   ExtensionList extensions = {};
   std::optional<std::string> critical_oid = std::nullopt;  // an extension nobody knows
   const EVP_MD* digest = EVP_sha384();
+  std::string subject_serial = {};  // serialNumber in the subject's name, none when empty
+  std::string issuer_serial = {};   // the same in the issuer's
 };
 absl::StatusOr<std::string> MakeCertificate(const CertificateSpec& spec);  // DER
 

@@ -26,6 +26,9 @@ absl::Status Malformed(simdjson::error_code code) {
 absl::StatusOr<JsonValue> Convert(const dom::element& element) {
   JsonValue out;
   switch (element.type()) {
+    case dom::element_type::BOOL:
+      out.value = bool{element.get_bool().value_unsafe()};
+      return out;
     case dom::element_type::INT64:
       out.value = int64_t{element.get_int64().value_unsafe()};
       return out;
@@ -155,6 +158,11 @@ uint64_t JsonReader::Integer(std::string_view name, uint64_t max) {
     return 0;
   }
   return static_cast<uint64_t>(*value);
+}
+
+bool JsonReader::Boolean(std::string_view name) {
+  const auto* value = Get<bool>(name, "true or false");
+  return value != nullptr && *value;
 }
 
 std::string JsonReader::Text(std::string_view name) {

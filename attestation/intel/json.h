@@ -25,9 +25,9 @@ class JsonValue {
  public:
   using Array = std::vector<JsonValue>;
   using Object = std::vector<std::pair<std::string, JsonValue>>;
-  struct Other {};  // null, a boolean, or a number that is no 64-bit integer
+  struct Other {};  // null, or a number that is no 64-bit integer
 
-  std::variant<Other, int64_t, std::string, Array, Object> value;
+  std::variant<Other, bool, int64_t, std::string, Array, Object> value;
 
   // Null when this is no object or has no such member.
   const JsonValue* Find(std::string_view name) const;
@@ -50,6 +50,7 @@ class JsonReader {
 
   bool Has(std::string_view name) const;
   uint64_t Integer(std::string_view name, uint64_t max);
+  bool Boolean(std::string_view name);
   std::string Text(std::string_view name);
   std::string Hex(std::string_view name, size_t size);  // `size` bytes, from hexadecimal
   absl::Time Time(std::string_view name);               // RFC 3339, in UTC

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "attestation/hex.h"
 
 namespace caravan::attestation::intel {
@@ -15,40 +13,6 @@ using insecure_software::MakeCertificate;
 using insecure_software::MakeCrl;
 
 constexpr int kSgxSvn = 8, kPceSvn = 11, kTdxSvn = 5, kModuleSvn = 3, kQeSvn = 4;
-
-std::string Time(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
-}
-
-std::string Advisories(const std::vector<std::string>& ids) {
-  if (ids.empty()) return "";
-  return absl::StrCat(",\"advisoryIDs\":[\"", absl::StrJoin(ids, "\",\""), "\"]");
-}
-
-// Sixteen components, of which the one at `at` is `svn`.
-std::string Components(size_t at, int svn) {
-  std::vector<std::string> components;
-  for (size_t i = 0; i < 16; ++i) {
-    components.push_back(absl::StrCat("{\"svn\":", i == at ? svn : 0, "}"));
-  }
-  return absl::StrCat("[", absl::StrJoin(components, ","), "]");
-}
-
-std::string SvnLevels(const std::vector<TestSvnLevel>& levels) {
-  std::vector<std::string> texts;
-  for (const TestSvnLevel& level : levels) {
-    texts.push_back(absl::StrCat("{\"tcb\":{\"isvsvn\":", level.svn, "},\"tcbDate\":\"", level.date,
-                                 "T00:00:00Z\",\"tcbStatus\":\"", level.status, "\"",
-                                 Advisories(level.advisories), "}"));
-  }
-  return absl::StrCat("[", absl::StrJoin(texts, ","), "]");
-}
-
-std::string Module(int zeros = 96) {
-  return absl::StrCat("\"mrsigner\":\"", std::string(zeros, '0'),
-                      "\",\"attributes\":\"0000000000000000\",\"attributesMask\":"
-                      "\"FFFFFFFFFFFFFFFF\"");
-}
 
 void Fill(std::string* bytes, size_t at, size_t size, char value) {
   std::fill_n(bytes->begin() + static_cast<std::ptrdiff_t>(at), size, value);
@@ -139,11 +103,7 @@ void TestWorld::MakeBodies() {
     body[256] = 7;
     body[258] = 3;
   }
-  qe_report.assign(kSgxReportSize, '\0');
-  qe_report[48] = 0x11;
-  Fill(&qe_report, 128, 32, '\xDC');
-  qe_report[256] = 2;
-  qe_report[258] = kQeSvn;
+  qe_report = insecure_software::QeReport(kQeSvn);
 }
 
 void TestWorld::MakePolicy() {
@@ -169,37 +129,23 @@ void TestWorld::MakePolicy() {
 }
 
 std::string TestWorld::TcbInfoBody() const {
-  std::vector<std::string> texts;
-  for (const TestTcbLevel& level : levels) {
-    std::string tcb =
-        absl::StrCat("{\"sgxtcbcomponents\":", Components(0, level.sgx), ",\"pcesvn\":", level.pce);
-    if (tdx()) absl::StrAppend(&tcb, ",\"tdxtcbcomponents\":", Components(2, level.tdx));
-    texts.push_back(absl::StrCat("{\"tcb\":", tcb, "},\"tcbDate\":\"", level.date,
-                                 "T00:00:00Z\",\"tcbStatus\":\"", level.status, "\"",
-                                 Advisories(level.advisories), "}"));
-  }
-  std::string modules;
-  if (tdx()) {
-    modules = absl::StrCat("\"tdxModule\":{", Module(), "},\"tdxModuleIdentities\":[{\"id\":\"",
-                           module_id, "\",", Module(), ",\"tcbLevels\":", SvnLevels(module_levels),
-                           "}],");
-  }
-  return absl::StrCat("{\"id\":\"", info_id, "\",\"version\":3,\"issueDate\":\"", Time(issue_date),
-                      "\",\"nextUpdate\":\"", Time(next_update), "\",\"fmspc\":\"", fmspc,
-                      "\",\"pceId\":\"", pce_id,
-                      "\",\"tcbType\":0,\"tcbEvaluationDataNumber\":", evaluation_number, ",",
-                      modules, "\"tcbLevels\":[", absl::StrJoin(texts, ","), "]}");
+  return insecure_software::TcbInfoBody({.id = info_id,
+                                         .fmspc = fmspc,
+                                         .pce_id = pce_id,
+                                         .evaluation_number = evaluation_number,
+                                         .issue_date = issue_date,
+                                         .next_update = next_update,
+                                         .levels = levels,
+                                         .module_id = module_id,
+                                         .module_levels = module_levels});
 }
 
 std::string TestWorld::IdentityBody() const {
-  return absl::StrCat("{\"id\":\"", identity_id, "\",\"version\":2,\"issueDate\":\"",
-                      Time(issue_date), "\",\"nextUpdate\":\"", Time(next_update),
-                      "\",\"tcbEvaluationDataNumber\":", evaluation_number,
-                      ",\"miscselect\":\"00000000\",\"miscselectMask\":\"FFFFFFFF\",\"attributes\":"
-                      "\"11000000000000000000000000000000\",\"attributesMask\":"
-                      "\"FBFFFFFFFFFFFFFF0000000000000000\",\"mrsigner\":\"",
-                      ToHex(std::vector<uint8_t>(32, 0xDC)),
-                      "\",\"isvprodid\":2,\"tcbLevels\":", SvnLevels(qe_levels), "}");
+  return insecure_software::QeIdentityBody({.id = identity_id,
+                                            .evaluation_number = evaluation_number,
+                                            .issue_date = issue_date,
+                                            .next_update = next_update,
+                                            .levels = qe_levels});
 }
 
 Endorsements TestWorld::MakeEndorsements(const std::string& signer_der) {
@@ -227,7 +173,7 @@ void TestWorld::Pin(const std::string& der) {
   policy.add_insecure_root_spki_sha256(ToHex(certificate->SpkiSha256()));
 }
 
-Appraisal TestWorld::Appraise() {
+std::pair<EvidenceSet, Endorsements> TestWorld::Assemble() {
   if (pck.extensions.empty()) {
     pck.extensions = {{kOidSgxExtensions, insecure_software::PckExtension(pck_spec)}};
   } else {
@@ -250,8 +196,12 @@ Appraisal TestWorld::Appraise() {
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   edit_quote(&*bytes);
   const EvidenceKind kind = tdx() ? EvidenceKind::kTdx : EvidenceKind::kSgx;
-  return Verify(EvidenceSet{{{kind, *bytes, {}}}}, MakeEndorsements(*MakeCertificate(signer)),
-                policy, expected, now);
+  return {EvidenceSet{{{kind, *bytes, {}}}}, MakeEndorsements(*MakeCertificate(signer))};
+}
+
+Appraisal TestWorld::Appraise() {
+  const auto [evidence, endorsements] = Assemble();
+  return Verify(evidence, endorsements, policy, expected, now);
 }
 
 std::string TestWorld::OutcomeOf(const Appraisal& appraisal, std::string_view id) const {

@@ -13,6 +13,7 @@
 
 #include "absl/time/time.h"
 #include "attestation/insecure_software/forge.h"
+#include "attestation/insecure_software/forge_collateral.h"
 #include "attestation/insecure_software/forge_intel.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
@@ -22,17 +23,8 @@ namespace caravan::attestation::intel {
 
 enum class WorldKind { kTd10, kTd15, kTd15Extended, kSgx3, kSgx4, kSgx5 };
 
-// Component 1 of the SGX TCB, component 3 of the TDX TCB; every other component is zero.
-struct TestTcbLevel {
-  int sgx, pce, tdx;
-  std::string date, status;
-  std::vector<std::string> advisories = {};
-};
-struct TestSvnLevel {
-  int svn;
-  std::string date, status;
-  std::vector<std::string> advisories = {};
-};
+using TestTcbLevel = insecure_software::TcbLevelSpec;
+using TestSvnLevel = insecure_software::SvnLevelSpec;
 
 class TestWorld {
  public:
@@ -41,7 +33,9 @@ class TestWorld {
 
   explicit TestWorld(WorldKind kind = WorldKind::kTd10);
 
-  // Signs and assembles everything as it stands now, and verifies it.
+  // Signs and assembles everything as it stands now.
+  std::pair<EvidenceSet, Endorsements> Assemble();
+  // Verifies what Assemble() gives.
   Appraisal Appraise();
 
   // Expects that the world is refused, by the check `id` ("CHAIN": with the kind's prefix) before

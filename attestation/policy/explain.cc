@@ -115,7 +115,7 @@ void ExplainGuest(const v1::SnpPolicy& snp, Lines* lines) {
   }
 }
 
-void ExplainKeys(const v1::SnpPolicy& snp, const Policy& policy, Lines* lines) {
+void ExplainKeys(const v1::SnpPolicy& snp, bool allow_insecure, Lines* lines) {
   std::string vlek = "refuses reports signed by a cloud's loaded key (VLEK)";
   if (snp.allow_vlek()) {
     vlek = "accepts reports signed by a loaded key (VLEK) of ";
@@ -127,7 +127,7 @@ void ExplainKeys(const v1::SnpPolicy& snp, const Policy& policy, Lines* lines) {
   lines->push_back(snp.allow_missing_crl()
                        ? "ACCEPTS GENUINE CHAINS WITHOUT A FRESH REVOCATION LIST"
                        : "requires a fresh revocation list of AMD's root");
-  if (policy.allow_insecure()) {
+  if (allow_insecure) {
     lines->push_back(snp.require_insecure_crl()
                          ? "requires a fresh revocation list of the insecure root"
                          : "takes an insecure chain without a revocation list");
@@ -143,6 +143,16 @@ void Add(const char* kind, const Lines& rules, Lines* lines) {
 
 }  // namespace
 
+ExplainLines ExplainSnp(const v1::SnpPolicy& snp, bool allow_insecure) {
+  Lines lines;
+  ExplainIdentity(snp, &lines);
+  ExplainPlatform(snp, &lines);
+  ExplainFirmware(snp, &lines);
+  ExplainGuest(snp, &lines);
+  ExplainKeys(snp, allow_insecure, &lines);
+  return lines;
+}
+
 std::vector<std::string> ExplainPolicy(const Policy& policy) {
   Lines lines = {absl::StrCat("policy ", PolicyLabel(policy))};
   if (policy.allow_insecure()) {
@@ -153,19 +163,21 @@ std::vector<std::string> ExplainPolicy(const Policy& policy) {
   } else {
     lines.push_back("refuses software stand-ins");
   }
-  Lines snp, tdx, sgx;
-  if (policy.has_snp()) {
-    ExplainIdentity(policy.snp(), &snp);
-    ExplainPlatform(policy.snp(), &snp);
-    ExplainFirmware(policy.snp(), &snp);
-    ExplainGuest(policy.snp(), &snp);
-    ExplainKeys(policy.snp(), policy, &snp);
-  }
+  Lines snp, tdx, sgx, nvidia, vtpm, composite;
+  if (policy.has_snp()) snp = ExplainSnp(policy.snp(), policy.allow_insecure());
   if (policy.has_tdx()) tdx = ExplainTdx(policy.tdx());
   if (policy.has_sgx()) sgx = ExplainSgx(policy.sgx());
+  if (policy.has_nvidia()) nvidia = ExplainNvidia(policy.nvidia(), policy.allow_insecure());
+  if (policy.has_vtpm()) vtpm = ExplainVtpm(policy.vtpm(), policy.allow_insecure());
+  if (policy.has_composite()) {
+    composite = ExplainComposite(policy.composite(), policy.allow_insecure());
+  }
   Add("sev-snp", snp, &lines);
   Add("tdx", tdx, &lines);
   Add("sgx", sgx, &lines);
+  Add("nvidia", nvidia, &lines);
+  Add("vtpm", vtpm, &lines);
+  Add("devices beside a CPU", composite, &lines);
   return lines;
 }
 

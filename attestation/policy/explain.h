@@ -16,8 +16,12 @@ namespace caravan::attestation {
 using ExplainLines = std::vector<std::string>;
 
 // Each line without the kind of evidence it is about.
+ExplainLines ExplainSnp(const v1::SnpPolicy& snp, bool allow_insecure);
 ExplainLines ExplainTdx(const v1::TdxPolicy& tdx);
 ExplainLines ExplainSgx(const v1::SgxPolicy& sgx);
+ExplainLines ExplainNvidia(const v1::NvidiaPolicy& nvidia, bool allow_insecure);
+ExplainLines ExplainVtpm(const v1::VtpmPolicy& vtpm, bool allow_insecure);
+ExplainLines ExplainComposite(const v1::CompositePolicy& composite, bool allow_insecure);
 
 // Enough of a digest to recognise it by.
 inline std::string ShortHex(const std::string& hex) {

@@ -48,11 +48,21 @@ class FieldChecker {
 };
 
 // The rules of one part of a policy, at its path.
+void CheckSnpPolicy(const v1::SnpPolicy& snp, const FieldChecker::Path& at, FieldChecker* fields);
 void CheckTdxPolicy(const v1::TdxPolicy& tdx, const FieldChecker::Path& at, FieldChecker* fields);
 void CheckSgxPolicy(const v1::SgxPolicy& sgx, const FieldChecker::Path& at, FieldChecker* fields);
+void CheckNvidiaPolicy(const v1::NvidiaPolicy& nvidia, const FieldChecker::Path& at,
+                       FieldChecker* fields);
+void CheckVtpmPolicy(const v1::VtpmPolicy& vtpm, const FieldChecker::Path& at,
+                     FieldChecker* fields);
+void CheckCompositePolicy(const v1::Policy& policy, const FieldChecker::Path& at,
+                          FieldChecker* fields);
 // Hexadecimal in lower case.
+void CanonicalizeSnpPolicy(v1::SnpPolicy* snp);
 void CanonicalizeTdxPolicy(v1::TdxPolicy* tdx);
 void CanonicalizeSgxPolicy(v1::SgxPolicy* sgx);
+void CanonicalizeNvidiaPolicy(v1::NvidiaPolicy* nvidia);
+void CanonicalizeVtpmPolicy(v1::VtpmPolicy* vtpm);
 
 void LowerAll(FieldChecker::Strings* values);
 

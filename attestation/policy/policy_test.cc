@@ -26,6 +26,11 @@ std::string Intel(const std::string& kind, const std::string& rules, const std::
          "min_tcb_evaluation_number: 17\n " + platform + " } }\n";
 }
 
+// A policy for NVIDIA's devices that is whole but for what is given.
+std::string Nvidia(const std::string& rules) {
+  return "name: \"p\"\nnvidia {\n any_device: true any_measurement: true\n " + rules + " }\n";
+}
+
 std::string ErrorOf(const std::string& text) {
   const auto policy = ParsePolicy(text, "p.textproto");
   return policy.ok() ? "" : std::string(policy.status().message());
@@ -139,6 +144,47 @@ INSTANTIATE_TEST_SUITE_P(
                   "allow_insecure: true\ninsecure_root_spki_sha256: "
                   "\"A0AF031289f5d5d4132f9186068a7fc13628633ba235777472e29b6b6c67a49e\"\n"),
             "insecure_root_spki_sha256[0]: is a genuine Intel root"},
+        Bad{"NvidiaRootPinnedAsInsecure",
+            Valid("",
+                  "allow_insecure: true\ninsecure_root_spki_sha256: "
+                  "\"a90c4eb5acfd3e3d03a25db6a26b84f720ad0503196c627c21ddd48dd85b06a4\"\n"),
+            "insecure_root_spki_sha256[0]: is a genuine NVIDIA root"},
+        Bad{"NvidiaWithoutDevices", "name: \"p\"\nnvidia { any_firmware: true modes: NVIDIA_SPT }",
+            "p.textproto:2:1: nvidia: pdis is empty"},
+        Bad{"NvidiaWithoutFloors", Nvidia("modes: NVIDIA_SPT"), "nvidia: floors is empty"},
+        Bad{"NvidiaWithoutModes", Nvidia("any_firmware: true"), "nvidia: modes is empty"},
+        Bad{"NvidiaModeUnspecified", Nvidia("any_firmware: true modes: NVIDIA_MODE_UNSPECIFIED"),
+            "nvidia.modes[0]: is no mode"},
+        Bad{"NvidiaModeTwice", Nvidia("any_firmware: true modes: NVIDIA_SPT modes: NVIDIA_SPT"),
+            "nvidia.modes[1]: stands there twice"},
+        Bad{"NvidiaPdi", Nvidia("any_firmware: true modes: NVIDIA_SPT pdis: \"00\""),
+            "nvidia.pdis[0]: has 2 hexadecimal digits, expected 16"},
+        Bad{"NvidiaAnyDeviceAndListed",
+            Nvidia("any_firmware: true modes: NVIDIA_SPT pdis: \"0011223344556677\""),
+            "nvidia.any_device: is set, but pdis says otherwise"},
+        Bad{"NvidiaFloorAndAny",
+            Nvidia("modes: NVIDIA_SPT any_firmware: true\n floors { chip: \"GH100\" vbios: \"96\" "
+                   "driver: \"550\" }"),
+            "nvidia.any_firmware: is set, but floors says otherwise"},
+        Bad{"NvidiaFloorTwice",
+            Nvidia("modes: NVIDIA_SPT floors { chip: \"GH100\" vbios: \"96\" driver: \"550\" }\n "
+                   "floors { chip: \"GH100\" vbios: \"96\" driver: \"550\" }"),
+            "p.textproto:5:2: nvidia.floors[1]: is a second one for GH100"},
+        Bad{"NvidiaFloorWithoutChip", Nvidia("modes: NVIDIA_SPT floors { vbios: \"96\" }"),
+            "nvidia.floors[0]: names no chip"},
+        Bad{"NvidiaFloorWithoutDriver",
+            Nvidia("modes: NVIDIA_SPT floors { chip: \"GH100\" vbios: \"96\" }"),
+            "nvidia.floors[0].driver: is no version"},
+        Bad{"NvidiaDriverOfASwitch",
+            Nvidia("modes: NVIDIA_SPT floors { chip: \"LS_10\" vbios: \"96\" driver: \"550\" }"),
+            "nvidia.floors[0].driver: is set, but"},
+        Bad{"NvidiaVbios", Nvidia("modes: NVIDIA_SPT floors { chip: \"LS_10\" vbios: \"96..10\" }"),
+            "nvidia.floors[0].vbios: is no version"},
+        Bad{"NvidiaUncoveredOfAny",
+            Nvidia("any_firmware: true modes: NVIDIA_SPT allow_uncovered_measurements: true"),
+            "allow_uncovered_measurements: is set, but any_measurement"},
+        Bad{"NvidiaTooMany", Nvidia("any_firmware: true modes: NVIDIA_SPT gpus: 65"),
+            "nvidia.gpus: is over 64"},
         Bad{"InsecureWithoutPin", Valid("", "allow_insecure: true\n"),
             "p.textproto:2:1: allow_insecure: is set, but"},
         Bad{"PinWithoutInsecure",
@@ -202,6 +248,32 @@ TEST(ExplainPolicy, SaysWhatItLetsPassOfIntels) {
       ParsePolicy(Intel("sgx", "any_enclave: true", "accepted_tcb { status: OUT_OF_DATE }"), "p");
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_THAT(absl::StrJoin(ExplainPolicy(*policy), "\n"), HasSubstr("OUT_OF_DATE FOR EVER"));
+}
+
+TEST(ExplainPolicy, SaysWhatItLetsPassOfNvidias) {
+  const auto lenient = ParsePolicy(
+      Nvidia("any_firmware: true modes: NVIDIA_PPCIE modes: NVIDIA_UNSTATED "
+             "allow_missing_ocsp: true allow_certificate_hold: true allow_missing_fwid: true"),
+      "p");
+  ASSERT_TRUE(lenient.ok()) << lenient.status();
+  const std::string text = absl::StrJoin(ExplainPolicy(*lenient), "\n");
+  EXPECT_THAT(text, HasSubstr("nvidia: accepts any genuine device"));
+  EXPECT_THAT(text, HasSubstr("ANY DRIVER AND VBIOS"));
+  EXPECT_THAT(text, HasSubstr("DevTools mode pass unseen"));
+  EXPECT_THAT(text, HasSubstr("NVLINK IS NOT ENCRYPTED"));
+  EXPECT_THAT(text, HasSubstr("WITHOUT A FRESH OCSP ANSWER"));
+  EXPECT_THAT(text, HasSubstr("accepts certificates on hold"));
+  const auto strict = ParsePolicy(
+      "name: \"p\" nvidia { pdis: \"AABBCCDDEEFF0011\" modes: NVIDIA_SPT gpus: 8 floors { chip: "
+      "\"GH100\" vbios: \"96.00.9F.00.01\" driver: \"550.90.07\" } }",
+      "p");
+  ASSERT_TRUE(strict.ok()) << strict.status();
+  const std::string rules = absl::StrJoin(ExplainPolicy(*strict), "\n");
+  EXPECT_THAT(rules, HasSubstr("accepts 1 listed device: aabbccddeeff0011"));
+  EXPECT_THAT(rules, HasSubstr("on GH100: vbios >= 96.00.9F.00.01, driver >= 550.90.07"));
+  EXPECT_THAT(rules, HasSubstr("requires exactly 8 gpus"));
+  EXPECT_THAT(rules, HasSubstr("requires measurements as in NVIDIA's reference values"));
+  EXPECT_THAT(rules, HasSubstr("refuses certificates on hold"));
 }
 
 TEST(ExplainPolicy, SaysThatAPolicyWithoutSnpRefusesIt) {

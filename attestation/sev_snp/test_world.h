@@ -62,6 +62,12 @@ class TestWorld {
 
   // Signs and assembles everything as it stands now, and verifies it.
   Appraisal Appraise() {
+    const auto [item, endorsements] = Make();
+    return Verify(EvidenceSet{{item}}, endorsements, policy, expected, now);
+  }
+
+  // The first half of that.
+  std::pair<Evidence, Endorsements> Make() {
     Evidence item{EvidenceKind::kSevSnp, insecure_software::SerializeReport(report), {}};
     edit_unsigned_report(&item.report);
     EXPECT_TRUE(sev_snp::SignReport(report_key, &item.report).ok());
@@ -82,7 +88,7 @@ class TestWorld {
       EXPECT_TRUE(der.ok()) << der.status();
       endorsements.crls.push_back(*std::move(der));
     }
-    return Verify(EvidenceSet{{std::move(item)}}, endorsements, policy, expected, now);
+    return {std::move(item), std::move(endorsements)};
   }
 
   // The name of the outcome of the check `id`, the worst where it stands twice, or "absent".

@@ -66,7 +66,10 @@ class RankLoop {
         if (!status.ok()) return status;
       }
     }
-    if (index_ == 0) Report(count, times, wrong, crypto, rows);
+    if (index_ == 0) {
+      Report(count, times, wrong, crypto, rows);
+      if (benchmark_.on_size) benchmark_.on_size(*rank_, count, times);
+    }
     return board_->Barrier();
   }
 

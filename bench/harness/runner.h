@@ -49,6 +49,9 @@ struct Benchmark {
   int plain_variant = -1;
   // Print only each size's fastest variant (by median).
   bool fastest_only = false;
+  // Called in rank 0's process with each size's times, by variant: round after round.
+  std::function<void(Rank& rank, uint64_t count, const std::vector<std::vector<double>>& times)>
+      on_size;
   // Called in the rank's own process.
   std::function<absl::StatusOr<std::unique_ptr<Rank>>(int rank)> make_rank;
 };

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan/plan.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "collective/crossover.h"
 #include "collective/explain.h"
 #include "collective/selector.h"
 #include "collective/types.h"
@@ -19,7 +25,7 @@ using collective::Plan;
 
 constexpr int kOk = 0;
 constexpr int kUsage = 2;
-constexpr absl::string_view kSchema = "caravan.plan.explain/1";
+constexpr absl::string_view kSchema = kPlanExplainSchema;
 constexpr uint64_t kDefaultBytes = 1 << 20;
 
 std::string Quote(absl::string_view text) {
@@ -91,10 +97,34 @@ absl::StatusOr<OperationSpec> ToSpec(const PlanExplainOptions& options) {
   return spec;
 }
 
-std::string PlanJson(const Plan& plan) {
+absl::StatusOr<collective::Rates> ToRates(const PlanExplainOptions& options) {
+  collective::Rates rates = options.measured.value_or(collective::Rates{});
+  for (const std::string& text : options.rates) {
+    const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    const auto& known = collective::NamedRates();
+    const auto named = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& rate) { return parts.front() == rate.name; });
+    if (named == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown rate \"", parts.front(), "\": expected one of ",
+          absl::StrJoin(known, ", ", [](std::string* out, const collective::NamedRate& rate) {
+            out->append(rate.name);
+          })));
+    }
+    if (parts.size() < 2 || !absl::SimpleAtod(parts[1], &(rates.*named->rate))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("rate \"", text, "\": expected ", named->name, "=NUMBER"));
+    }
+  }
+  if (absl::Status status = collective::CheckRates(rates); !status.ok()) return status;
+  return rates;
+}
+
+std::string PlanJson(const Plan& plan, const collective::Price& price) {
   const collective::Counters& c = plan.counters;
   return absl::StrCat(
-      "{\"algorithm\": ", Quote(View(Name(plan.spec.algorithm))), ", \"rounds\": ", plan.rounds,
+      "{\"algorithm\": ", Quote(View(Name(plan.spec.algorithm))),
+      ", \"predicted_ns\": ", static_cast<uint64_t>(price.total_ns), ", \"rounds\": ", plan.rounds,
       ", \"crypto_depth\": ", plan.crypto_depth, ", \"sealed_bytes\": ", c.sealed,
       ", \"opened_bytes\": ", c.opened, ", \"forwarded_bytes\": ", c.forwarded,
       ", \"sent_bytes\": ", c.sent, ", \"received_bytes\": ", c.received,
@@ -113,11 +143,17 @@ std::string Json(const Choice& choice) {
       ", \"reduce\": ", Quote(View(Name(plan.spec.reduce))), ", \"count\": ", plan.spec.count,
       ", \"chunk_bytes\": ", uint64_t{1} << plan.spec.chunk_log2, ", \"rank\": ", plan.rank,
       ", \"ranks\": ", plan.size, ",\n \"reason\": ", Quote(choice.selection.reason),
-      ",\n \"chosen\": ", PlanJson(plan), ",\n \"alternatives\": [");
+      ",\n \"chosen\": ", PlanJson(plan, choice.prices.front()), ",\n \"alternatives\": [");
   for (size_t i = 1; i < choice.plans.size(); ++i) {
-    absl::StrAppend(&out, i > 1 ? "," : "", "\n  ", PlanJson(*choice.plans[i]));
+    absl::StrAppend(&out, i > 1 ? "," : "", "\n  ", PlanJson(*choice.plans[i], choice.prices[i]));
   }
-  return out + "]}\n";
+  absl::StrAppend(&out, "],\n \"rates\": {");
+  absl::string_view separator = "";
+  for (const collective::NamedRate& named : collective::NamedRates()) {
+    absl::StrAppend(&out, separator, Quote(named.name), ": ", choice.rates.*named.rate);
+    separator = ", ";
+  }
+  return out + "}}\n";
 }
 
 int Fail(const PlanExplainOptions& options, const absl::Status& status, std::ostream& out,
@@ -145,8 +181,16 @@ int RunPlanExplain(const PlanExplainOptions& options, std::ostream& out, std::os
   }
   const absl::StatusOr<OperationSpec> spec = ToSpec(options);
   if (!spec.ok()) return Fail(options, spec.status(), out, err);
+  const absl::StatusOr<collective::Rates> rates = ToRates(options);
+  if (!rates.ok()) return Fail(options, rates.status(), out, err);
+  collective::SelectorTable table;
+  if (options.table.has_value()) {
+    table = *options.table;
+  } else if (options.ranks >= 2) {
+    table = collective::DeriveTable(*rates, options.ranks, options.chunk_log2);
+  }
   const absl::StatusOr<Choice> choice =
-      collective::Compare(*spec, options.rank, options.ranks, collective::DefaultSelectorTable());
+      collective::Compare(*spec, options.rank, options.ranks, table, *rates);
   if (!choice.ok()) return Fail(options, choice.status(), out, err);
   out << (options.output == "json" ? Json(*choice) : collective::ExplainChoice(*choice));
   return kOk;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `caravanctl plan explain`: which algorithm an operation gets, why, and what it costs one rank.
-// Needs no daemon.
+// `caravanctl plan explain`: which algorithm an operation gets, why, what it costs one rank, and
+// the times that the model predicts. Needs no daemon.
 #ifndef CARAVAN_CLI_PLAN_PLAN_H_
 #define CARAVAN_CLI_PLAN_PLAN_H_
 
@@ -9,8 +9,14 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
+
+#include "collective/cost.h"
+#include "collective/selector.h"
 
 namespace caravan::cli {
+
+inline constexpr char kPlanExplainSchema[] = "caravan.plan.explain/1";
 
 struct PlanExplainOptions {
   std::string op = "allreduce";
@@ -26,6 +32,12 @@ struct PlanExplainOptions {
   std::optional<int> peer;  // send, recv; the next rank when absent
   std::string algorithm = "auto";
   int chunk_log2 = 17;
+  // What a daemon measured, default rates without; then "name=value" each, as in
+  // collective::NamedRates().
+  std::optional<collective::Rates> measured;
+  std::vector<std::string> rates;
+  // By which a communicator's ranks choose; without it, what the rates give.
+  std::optional<collective::SelectorTable> table;
   std::string output = "table";  // or "json": one document on `out`, also on failure
 };
 

@@ -29,14 +29,21 @@ Outcome Explain(const PlanExplainOptions& options) {
 TEST(PlanExplain, StartsWithTheChoiceAndItsReason) {
   const Outcome outcome = Explain({.ranks = 4});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, StartsWith("direct: row 3 of the table"));
+  EXPECT_THAT(outcome.out, StartsWith("direct: row "));
   EXPECT_THAT(outcome.out, HasSubstr("* direct "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  predicted "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nrates\n  seal_ns_per_byte "));
   EXPECT_THAT(outcome.out, HasSubstr("allreduce(f32 × 262144, sum) on rank 0 of 4"));
   EXPECT_EQ(outcome.err, "");
 }
 
 TEST(PlanExplain, PrintsOneJsonDocument) {
-  const Outcome outcome = Explain({.bytes = 4096, .ranks = 16, .rank = 3, .output = "json"});
+  const Outcome outcome = Explain({.bytes = 4096,
+                                   .ranks = 16,
+                                   .rank = 3,
+                                   .algorithm = "direct",
+                                   .rates = {"key_ns=1000"},
+                                   .output = "json"});
   EXPECT_EQ(outcome.code, 0);
   simdjson::dom::parser parser;
   simdjson::dom::element document;
@@ -46,7 +53,31 @@ TEST(PlanExplain, PrintsOneJsonDocument) {
   EXPECT_EQ(std::string_view(document["chosen"]["algorithm"]), "direct");
   EXPECT_EQ(uint64_t(document["chosen"]["sealed_bytes"]), 4096u);
   EXPECT_EQ(uint64_t(document["chosen"]["crypto_depth"]), 2u);
+  EXPECT_GT(uint64_t(document["chosen"]["predicted_ns"]), 1000u);
+  EXPECT_EQ(double(document["rates"]["key_ns"]), 1000);
   EXPECT_EQ(simdjson::dom::array(document["alternatives"]).size(), 3u);
+}
+
+TEST(PlanExplain, ChoosesByTheRatesThatItIsGiven) {
+  const PlanExplainOptions small = {.bytes = 64 << 10, .ranks = 4};
+  PlanExplainOptions far_away = small;
+  far_away.rates = {"latency_ns=1e7", "link_bytes_per_second=1e10"};
+  EXPECT_THAT(Explain(far_away).out, StartsWith("one-shot: "));
+  PlanExplainOptions slow_aes = small;
+  slow_aes.rates = {"seal_ns_per_byte=5", "open_ns_per_byte=5"};
+  EXPECT_THAT(Explain(slow_aes).out, StartsWith("direct: "));
+  // What a daemon measured is the base.
+  PlanExplainOptions measured = small;
+  measured.measured = collective::Rates{};
+  measured.measured->latency_ns = 1e7;
+  EXPECT_THAT(Explain(measured).out, StartsWith("one-shot: "));
+}
+
+TEST(PlanExplain, ChoosesByTheTableOfACommunicator) {
+  PlanExplainOptions options = {.ranks = 4};
+  options.table = {
+      {collective::Operation::kAllReduce, UINT64_MAX, 4, collective::Algorithm::kRing}};
+  EXPECT_THAT(Explain(options).out, StartsWith("ring: row 0 of the table (any size, up to 4"));
 }
 
 TEST(PlanExplain, ExplainsEveryOperation) {
@@ -76,6 +107,11 @@ TEST(PlanExplain, RefusesOptionsThatDescribeNoPlan) {
          o.count = 1;
        }},
       {"split the operation", [](PlanExplainOptions& o) { o.count = UINT64_MAX; }},
+      {"unknown rate \"speed\": expected one of seal_ns_per_byte, ",
+       [](PlanExplainOptions& o) { o.rates = {"speed=1"}; }},
+      {"expected key_ns=NUMBER", [](PlanExplainOptions& o) { o.rates = {"key_ns"}; }},
+      {"expected key_ns=NUMBER", [](PlanExplainOptions& o) { o.rates = {"key_ns=x"}; }},
+      {"key_ns: 0 is not between", [](PlanExplainOptions& o) { o.rates = {"key_ns=0"}; }},
       {"unknown output", [](PlanExplainOptions& o) { o.output = "xml"; }},
   };
   for (const auto& [text, change] : cases) {

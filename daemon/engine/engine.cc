@@ -1,52 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which group lives on which reactor. A group stays where it began.
 #include "daemon/engine/engine.h"
 
-#include <sched.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <condition_variable>
-#include <cstring>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/engine/group.h"
+#include "daemon/engine/reactor.h"
 
 namespace caravan::engine {
 namespace {
 
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// What an epoll event refers to: a lane (its address, even), the engine's own eventfd, or an
-// application's.
-uint64_t TagOf(const Lane* lane) { return reinterpret_cast<uint64_t>(lane); }
-constexpr uint64_t kPostTag = 1;
-constexpr uint64_t kWakeTag = 3;
+constexpr int kMostDefaultReactors = 8;
 
 class EngineImpl final : public Engine {
  public:
-  EngineImpl(Options options, int epoll_fd, int post_fd)
+  EngineImpl(Options options, std::vector<std::unique_ptr<Reactor>> reactors)
       : options_(std::move(options)),
-        epoll_fd_(epoll_fd),
-        post_fd_(post_fd),
-        thread_([this] { Run(); }) {}
-  ~EngineImpl() override {
-    Stop();
-    close(epoll_fd_);
-    close(post_fd_);
-  }
+        reactors_(std::move(reactors)),
+        groups_on_(reactors_.size(), 0) {}
+  ~EngineImpl() override { Stop(); }
 
   absl::Status AddGroup(GroupConfig config) override;
   void Fail(const crypto::EpochId& epoch, const absl::Status& reason) override;
@@ -57,264 +35,125 @@ class EngineImpl final : public Engine {
   void Stop() override;
 
  private:
-  using Task = std::function<void()>;
+  struct Home {
+    size_t reactor = 0;
+    uint64_t order = 0;  // among all groups ever added
+  };
 
-  bool Post(Task task);         // false once stopped
-  bool Call(const Task& task);  // waits until it has run
-  bool RunPosted();
-  void Run();
-  bool TurnAll();
-  bool WorkAhead();
-  void Poll(int timeout_ms);
-  void Sleep();
-  absl::Status Serve(std::unique_ptr<Group>& group);
-  Group* Find(const crypto::EpochId& epoch);
+  // The reactor of a group, null when there is none.
+  Reactor* Find(const crypto::EpochId& epoch);
+  // Before it is served there, so that nobody else takes the epoch.
+  absl::StatusOr<Reactor*> Reserve(const crypto::EpochId& epoch);
+  void Forget(const crypto::EpochId& epoch);
 
   const Options options_;
-  const int epoll_fd_;
-  const int post_fd_;
+  // Never called into with mutex_ held: their threads take it in Fail().
+  const std::vector<std::unique_ptr<Reactor>> reactors_;
   std::mutex mutex_;
-  std::vector<Task> tasks_;  // guarded by mutex_
-  bool stopped_ = false;     // guarded by mutex_
-  std::atomic<bool> posted_{false};
-  std::atomic<bool> stopping_{false};
-  std::vector<std::unique_ptr<Group>> groups_;  // the thread's
-  std::mutex join_mutex_;
-  std::thread thread_;  // last: it uses all of the above
+  std::vector<int> groups_on_;             // by reactor; guarded by mutex_
+  std::map<crypto::EpochId, Home> homes_;  // guarded by mutex_
+  uint64_t next_order_ = 0;                // guarded by mutex_
 };
 
-bool EngineImpl::Post(Task task) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (stopped_) return false;
-    tasks_.push_back(std::move(task));
-  }
-  posted_.store(true);
-  const uint64_t one = 1;
-  (void)!write(post_fd_, &one, sizeof(one));
-  return true;
+Reactor* EngineImpl::Find(const crypto::EpochId& epoch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto home = homes_.find(epoch);
+  return home == homes_.end() ? nullptr : reactors_[home->second.reactor].get();
 }
 
-bool EngineImpl::Call(const Task& task) {
-  if (std::this_thread::get_id() == thread_.get_id()) {
-    task();
-    return true;
-  }
-  std::mutex mutex;
-  std::condition_variable ran;
-  bool done = false;
-  const bool posted = Post([&] {
-    task();
-    // Notified under the lock: the waiter's frame goes away as soon as it sees `done`.
-    std::lock_guard<std::mutex> lock(mutex);
-    done = true;
-    ran.notify_one();
-  });
-  if (!posted) return false;
-  std::unique_lock<std::mutex> lock(mutex);
-  ran.wait(lock, [&] { return done; });
-  return true;
-}
-
-bool EngineImpl::RunPosted() {
-  if (!posted_.exchange(false)) return false;
-  std::vector<Task> tasks;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    tasks.swap(tasks_);
-  }
-  for (const Task& task : tasks) task();
-  return true;
-}
-
-Group* EngineImpl::Find(const crypto::EpochId& epoch) {
-  for (const std::unique_ptr<Group>& group : groups_) {
-    if (group->epoch() == epoch) return group.get();
-  }
-  return nullptr;
-}
-
-absl::Status EngineImpl::Serve(std::unique_ptr<Group>& group) {
-  if (Find(group->epoch()) != nullptr) {
+absl::StatusOr<Reactor*> EngineImpl::Reserve(const crypto::EpochId& epoch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto least = std::min_element(groups_on_.begin(), groups_on_.end());
+  const auto index = static_cast<size_t>(least - groups_on_.begin());
+  if (!homes_.emplace(epoch, Home{index, next_order_}).second) {
     return absl::AlreadyExistsError("the epoch is served already");
   }
-  epoll_event event{};
-  bool added = true;
-  if (group->wake_fd() >= 0) {
-    // Edge-triggered and never read: an application shares the descriptor's flags, and could make a
-    // read block.
-    event.events = EPOLLIN | EPOLLET;
-    event.data.u64 = kWakeTag;
-    added &= epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, group->wake_fd(), &event) == 0;
-  }
-  for (const std::unique_ptr<Lane>& lane : group->lanes()) {
-    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    event.data.u64 = TagOf(lane.get());
-    added &= epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, lane->fd, &event) == 0;
-  }
-  if (!added) {
-    auto status = absl::ResourceExhaustedError(
-        absl::StrCat("epoll does not take the communicator's sockets: ", std::strerror(errno)));
-    if (group->wake_fd() >= 0) {
-      epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, group->wake_fd(), nullptr);
-    }
-    group.reset();
-    return status;
-  }
-  groups_.push_back(std::move(group));
-  return absl::OkStatus();
+  ++next_order_;
+  ++*least;
+  return reactors_[index].get();
+}
+
+void EngineImpl::Forget(const crypto::EpochId& epoch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto home = homes_.find(epoch);
+  if (home == homes_.end()) return;
+  --groups_on_[home->second.reactor];
+  homes_.erase(home);
 }
 
 absl::Status EngineImpl::AddGroup(GroupConfig config) {
   auto group = Group::Create(std::move(config), options_);
   if (!group.ok()) return group.status();
-  absl::Status status;
-  if (!Call([&] { status = Serve(*group); })) {
-    return absl::FailedPreconditionError("the engine has stopped");
-  }
+  const crypto::EpochId epoch = (*group)->epoch();
+  absl::StatusOr<Reactor*> reactor = Reserve(epoch);
+  if (!reactor.ok()) return reactor.status();
+  absl::Status status = (*reactor)->Serve(*std::move(group));
+  if (!status.ok()) Forget(epoch);
   return status;
 }
 
 void EngineImpl::Fail(const crypto::EpochId& epoch, const absl::Status& reason) {
-  Post([this, epoch, reason] {
-    if (Group* group = Find(epoch)) group->Fail(reason);
-  });
+  if (Reactor* reactor = Find(epoch)) reactor->Fail(epoch, reason);
 }
 
 void EngineImpl::Remove(const crypto::EpochId& epoch) {
-  Call([&] {
-    for (auto it = groups_.begin(); it != groups_.end(); ++it) {
-      if ((*it)->epoch() != epoch) continue;
-      (*it)->Fail(absl::CancelledError("the communicator was ended"));
-      if ((*it)->wake_fd() >= 0) {
-        epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, (*it)->wake_fd(), nullptr);
-      }
-      groups_.erase(it);
-      return;
-    }
-  });
+  Reactor* reactor = Find(epoch);
+  if (reactor != nullptr && reactor->Remove(epoch)) Forget(epoch);
 }
 
 std::vector<GroupStatus> EngineImpl::List() {
+  std::vector<std::pair<uint64_t, GroupStatus>> found;
+  for (const std::unique_ptr<Reactor>& reactor : reactors_) {
+    std::vector<GroupStatus> served = reactor->List();
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (GroupStatus& status : served) {
+      const auto home = homes_.find(status.epoch);
+      if (home == homes_.end()) continue;  // removed meanwhile
+      found.emplace_back(home->second.order, std::move(status));
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<GroupStatus> list;
-  Call([&] {
-    for (const std::unique_ptr<Group>& group : groups_) list.push_back(group->Status());
-  });
+  for (auto& [order, status] : found) list.push_back(std::move(status));
   return list;
 }
 
 absl::StatusOr<std::string> EngineImpl::DescribeOperation(const crypto::EpochId& epoch,
                                                           uint64_t sequence) {
-  absl::StatusOr<std::string> result = absl::NotFoundError("no such communicator");
-  Call([&] {
-    if (Group* group = Find(epoch)) result = group->Describe(sequence);
-  });
-  return result;
+  Reactor* reactor = Find(epoch);
+  if (reactor == nullptr) return absl::NotFoundError("no such communicator");
+  return reactor->Describe(epoch, sequence);
 }
 
 void EngineImpl::Stop() {
-  stopping_.store(true);
-  Post([] {});
-  std::lock_guard<std::mutex> lock(join_mutex_);
-  if (thread_.joinable()) thread_.join();
-}
-
-void EngineImpl::Poll(int timeout_ms) {
-  std::array<epoll_event, 64> events;
-  const int n = epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), timeout_ms);
-  for (int i = 0; i < n; ++i) {
-    const uint64_t tag = events[i].data.u64;
-    if (tag == kPostTag) {
-      uint64_t count;
-      (void)!read(post_fd_, &count, sizeof(count));
-    }
-    if ((tag & 1) != 0) continue;
-    Lane& lane = *reinterpret_cast<Lane*>(tag);
-    const uint32_t what = events[i].events;
-    if ((what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) lane.hung_up = true;
-    if ((what & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) lane.readable = true;
-    if ((what & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) lane.writable = true;
-  }
-}
-
-bool EngineImpl::TurnAll() {
-  bool moved = RunPosted();
-  Poll(0);
-  const int64_t now = NowNs();
-  for (const std::unique_ptr<Group>& group : groups_) moved |= group->Turn(now);
-  return moved;
-}
-
-bool EngineImpl::WorkAhead() {
-  bool more = false;
-  for (const std::unique_ptr<Group>& group : groups_) more |= group->WorkAhead();
-  return more;
-}
-
-void EngineImpl::Sleep() {
-  for (const std::unique_ptr<Group>& group : groups_) group->SetSleeping(true);
-  // An application that did not see the flag has stored its index before: it is seen here.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  bool stay_awake = posted_.load();
-  int64_t until = INT64_MAX;
-  for (const std::unique_ptr<Group>& group : groups_) {
-    stay_awake |= group->HasSubmissions();
-    until = std::min(until, group->deadline_ns());
-  }
-  if (!stay_awake) {
-    constexpr int64_t kLongestNs = 60'000'000'000;
-    const int64_t wait =
-        std::clamp<int64_t>(until == INT64_MAX ? kLongestNs : until - NowNs(), 0, kLongestNs);
-    Poll(static_cast<int>((wait + 999'999) / 1'000'000));
-  }
-  for (const std::unique_ptr<Group>& group : groups_) group->SetSleeping(false);
-}
-
-void EngineImpl::Run() {
-  const int64_t spin = absl::ToInt64Nanoseconds(options_.spin);
-  int64_t idle_since = NowNs();
-  while (!stopping_.load()) {
-    if (TurnAll()) {
-      idle_since = NowNs();
-    } else if (WorkAhead()) {
-      continue;
-    } else if (NowNs() - idle_since < spin) {
-      sched_yield();
-    } else {
-      Sleep();
-    }
-  }
-  for (const std::unique_ptr<Group>& group : groups_) {
-    group->Fail(absl::CancelledError("the daemon is stopping"));
-  }
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopped_ = true;
-  }
-  posted_.store(true);
-  RunPosted();
-  groups_.clear();
+  for (const std::unique_ptr<Reactor>& reactor : reactors_) reactor->BeginStop();
+  for (const std::unique_ptr<Reactor>& reactor : reactors_) reactor->Stop();
 }
 
 }  // namespace
+
+int Engine::DefaultReactors() {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores / 2, 1, kMostDefaultReactors);
+}
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   if (options.ciphers == nullptr) {
     return absl::InvalidArgumentError("an engine needs a record cipher factory");
   }
-  const int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-  const int post_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = kPostTag;
-  if (epoll_fd < 0 || post_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, post_fd, &event) != 0) {
-    auto status = absl::ResourceExhaustedError(
-        absl::StrCat("no descriptors for an engine: ", std::strerror(errno)));
-    if (epoll_fd >= 0) close(epoll_fd);
-    if (post_fd >= 0) close(post_fd);
-    return status;
+  if (options.reactors == 0) options.reactors = DefaultReactors();
+  if (options.reactors < 1 || options.reactors > kMaxReactors) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reactors: ", options.reactors, " is not 1 to ", kMaxReactors));
   }
-  return std::make_unique<EngineImpl>(std::move(options), epoll_fd, post_fd);
+  std::vector<std::unique_ptr<Reactor>> reactors;
+  for (int i = 0; i < options.reactors; ++i) {
+    auto reactor = Reactor::Start(options.spin);
+    if (!reactor.ok()) return reactor.status();
+    reactors.push_back(*std::move(reactor));
+  }
+  return std::make_unique<EngineImpl>(std::move(options), std::move(reactors));
 }
 
 }  // namespace caravan::engine

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The engine: takes operations from communicators' rings, runs their plans over lanes, writes
-// completions. One thread owns all of it; every public call posts to that thread.
+// completions. A few reactor threads share the communicators among them; each communicator lives on
+// one of them, and every public call that concerns it posts to that thread.
 #ifndef CARAVAN_DAEMON_ENGINE_ENGINE_H_
 #define CARAVAN_DAEMON_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,7 +49,17 @@ struct Peer {
   std::vector<transport::DataConnection> lanes;  // index = lane
 };
 
-// One member's part of one epoch.
+// One of a node's own ranks: its application's ring and memory.
+struct LocalRank {
+  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
+  std::shared_ptr<BufferTable> buffers;
+  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
+  // Set, and the eventfd written, when the rank leaves while others of the node stay; null: never.
+  std::shared_ptr<const std::atomic<bool>> left = nullptr;
+};
+
+// One member's part of one epoch. Members are nodes; where several ranks share each (`local`), rank
+// and size count nodes, here and wherever records and peers are named.
 struct GroupConfig {
   crypto::EpochId epoch{};
   std::string name;
@@ -57,22 +69,23 @@ struct GroupConfig {
   int chunk_log2 = 17;
   absl::Duration deadline = absl::Seconds(30);  // an operation without progress for this long
   collective::SelectorTable selector;
-  crypto::SecretBytes sender_parent;   // ours
-  std::vector<Peer> peers;             // every other rank
-  std::shared_ptr<SharedMemory> ring;  // holds a v1::SharedRing
-  std::shared_ptr<BufferTable> buffers;
-  int wake_fd = -1;  // eventfd that the application writes; a dup, owned
-  // Called once, on the engine's thread, at the first local fault. Must not block, nor call
-  // Remove(); Fail() is fine.
+  crypto::SecretBytes sender_parent;  // ours
+  std::vector<Peer> peers;            // every other member
+  std::vector<LocalRank> local;       // this node's ranks in their order, as many on every node
+  // Called once, on the communicator's reactor, at the first local fault. Must not block, nor call
+  // Remove() or List(); Fail() is fine.
   std::function<void(Fault)> on_fault;
 };
 
 struct GroupStatus {
   std::string name;
   crypto::EpochId epoch{};
-  uint16_t rank = 0;
-  uint16_t size = 0;
+  uint16_t rank = 0;              // the first of this node's
+  uint16_t size = 0;              // ranks
+  uint16_t local = 1;             // of them on this node
   std::string suite;              // "AES_256_GCM/ipsec-mb"
+  uint32_t lanes = 0;             // a peer
+  collective::SelectorTable selector;
   uint64_t operations = 0;        // completed
   collective::Counters expected;  // by the plans
   collective::Counters counted;   // in the AEAD and socket calls
@@ -81,25 +94,31 @@ struct GroupStatus {
   absl::Status failure;       // OK while alive
 };
 
-// Called on the engine's thread before each seal and open: own rank, sequence, step. A test stops
-// or kills somebody there.
+// Called on the communicator's reactor before each seal and open: own rank, sequence, step. A test
+// stops or kills somebody there. Communicators on several reactors call it at the same time.
 using StepHook = std::function<void(uint16_t, uint64_t, const collective::Step&)>;
 
 // Thread-safe.
 class Engine {
  public:
   struct Options {
-    crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine
+    crypto::RecordCipherFactory* ciphers = nullptr;  // outlives the engine; thread-safe
+    int reactors = 0;                                // threads, 1 to 64; 0: DefaultReactors()
     absl::Duration spin = absl::Microseconds(50);    // before sleeping
     // Over the outstanding operations of a communicator, before another one is planned; a single
     // operation may be larger. A step takes some 120 bytes.
     uint64_t max_outstanding_steps = 1 << 22;
     StepHook step_hook;  // tests alone set one
   };
+  static constexpr int kMaxReactors = 64;
+  // Half of the cores, for the other half belongs to applications; 1 to 8.
+  static int DefaultReactors();
+  // InvalidArgument: no ciphers, or a number of reactors out of bounds. ResourceExhausted.
   static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
   virtual ~Engine() = default;
 
-  // Lays out the ring and starts serving it; owns lanes and wake_fd even where it fails.
+  // Lays out the ring and starts serving it on the reactor that has the fewest communicators; owns
+  // lanes and wake_fds even where it fails.
   // InvalidArgument when the configuration contradicts itself, AlreadyExists for an epoch that is
   // served.
   virtual absl::Status AddGroup(GroupConfig config) = 0;

@@ -315,8 +315,8 @@ TEST_F(EngineFaultTest, RefusesAContradictoryConfiguration) {
   GroupConfig config;
   config.rank = 2;
   config.size = 2;
-  config.ring = *SharedMemory::Create("ring", sizeof(v1::SharedRing));
-  config.buffers = std::make_shared<BufferTable>(4096);
+  config.local.push_back(
+      {*SharedMemory::Create("ring", sizeof(v1::SharedRing)), std::make_shared<BufferTable>(4096)});
   EXPECT_TRUE(absl::IsInvalidArgument(engines_[0]->AddGroup(std::move(config))));
 }
 

@@ -112,8 +112,11 @@ absl::Status RingClientForTest::Wait(uint64_t id, absl::Duration timeout) {
 
 CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
                                          CommunicatorOptionsForTest options)
-    : engines_(std::move(engines)), chunk_log2_(options.chunk_log2) {
-  const int p = size();
+    : engines_(std::move(engines)),
+      chunk_log2_(options.chunk_log2),
+      local_(options.local),
+      faults_(engines_.size()) {
+  const int p = static_cast<int>(engines_.size());
   epoch_.fill(options.epoch);
   if (!options.connect) {
     options.connect = [&options](int, int, int) {
@@ -122,12 +125,16 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
   }
   std::vector<GroupConfig> configs(p);
   for (int rank = 0; rank < p; ++rank) {
-    auto member = std::make_unique<Member>();
-    member->ring = *SharedMemory::Create("ring", sizeof(v1::SharedRing));
-    member->buffers = std::make_shared<BufferTable>(uint64_t{1} << 34);
-    member->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    member->client = std::make_unique<RingClientForTest>(member->ring, member->wake_fd);
     GroupConfig& config = configs[rank];
+    for (int k = 0; k < local_; ++k) {
+      auto member = std::make_unique<Member>();
+      member->ring = *SharedMemory::Create("ring", sizeof(v1::SharedRing));
+      member->buffers = std::make_shared<BufferTable>(uint64_t{1} << 34);
+      member->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+      member->client = std::make_unique<RingClientForTest>(member->ring, member->wake_fd);
+      config.local.push_back({member->ring, member->buffers, dup(member->wake_fd)});
+      members_.push_back(std::move(member));
+    }
     config.epoch = epoch_;
     config.name = options.name;
     config.rank = static_cast<uint16_t>(rank);
@@ -136,12 +143,9 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
     config.deadline = options.deadline;
     config.selector = collective::DefaultSelectorTable();
     config.sender_parent = SenderParentForTest(options.epoch, rank);
-    config.ring = member->ring;
-    config.buffers = member->buffers;
-    config.wake_fd = dup(member->wake_fd);
-    config.on_fault = [this, m = member.get()](Fault fault) {
+    config.on_fault = [this, rank](Fault fault) {
       std::lock_guard<std::mutex> lock(mutex_);
-      m->fault = std::move(fault);
+      faults_[rank] = std::move(fault);
       faulted_.notify_all();
     };
     for (int other = 0; other < p; ++other) {
@@ -155,7 +159,6 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
       peer.lanes.resize(options.lanes);
       config.peers.push_back(std::move(peer));
     }
-    members_.push_back(std::move(member));
   }
   for (int a = 0; a < p; ++a) {
     for (int b = a + 1; b < p; ++b) {
@@ -168,7 +171,7 @@ CommunicatorForTest::CommunicatorForTest(std::vector<Engine*> engines,
   }
   for (int rank = 0; rank < p; ++rank) {
     if (engines_[rank] == nullptr) {
-      close(configs[rank].wake_fd);
+      for (const auto& local : configs[rank].local) close(local.wake_fd);
       continue;
     }
     if (!engines_[rank]->AddGroup(std::move(configs[rank])).ok()) abort();
@@ -194,8 +197,8 @@ BufferForTest CommunicatorForTest::Allocate(int rank, uint64_t bytes) {
 std::optional<Fault> CommunicatorForTest::WaitFault(int rank, absl::Duration timeout) {
   std::unique_lock<std::mutex> lock(mutex_);
   faulted_.wait_until(lock, std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout),
-                      [&] { return members_[rank]->fault.has_value(); });
-  return members_[rank]->fault;
+                      [&] { return faults_[rank / local_].has_value(); });
+  return faults_[rank / local_];
 }
 
 void CommunicatorForTest::FailAll(const absl::Status& reason) {
@@ -205,7 +208,7 @@ void CommunicatorForTest::FailAll(const absl::Status& reason) {
 }
 
 GroupStatus CommunicatorForTest::Status(int rank) {
-  for (GroupStatus& status : engines_[rank]->List()) {
+  for (GroupStatus& status : engines_[rank / local_]->List()) {
     if (status.epoch == epoch_) return status;
   }
   return GroupStatus();

@@ -55,9 +55,10 @@ struct CommunicatorOptionsForTest {
   bool tcp = false;       // loopback TCP instead of socketpairs
   int socket_buffer = 0;  // SO_SNDBUF and SO_RCVBUF, 0: the kernel's choice
   absl::Duration deadline = absl::Seconds(30);
+  int local = 1;      // ranks on each engine
   uint8_t epoch = 1;  // distinct per communicator of the same engines
-  // The two ends of a lane between ranks a < b, where a test puts something in between, or is a
-  // member itself: -1 for the end of a rank without an engine.
+  // The two ends of a lane between engines a < b, where a test puts something in between, or is a
+  // member itself: -1 for the end of one that is null.
   std::function<std::pair<int, int>(int a, int b, int lane)> connect;
 };
 
@@ -70,18 +71,19 @@ std::pair<int, int> ConnectedPairForTest(bool tcp, int buffer_size);
 
 class CommunicatorForTest {
  public:
-  // One engine a rank; null where the test is that member itself.
+  // One engine for each `options.local` ranks; null where the test is that member itself.
   CommunicatorForTest(std::vector<Engine*> engines, CommunicatorOptionsForTest options);
   ~CommunicatorForTest();
 
-  int size() const { return static_cast<int>(engines_.size()); }
-  bool has_engine(int rank) const { return engines_[rank] != nullptr; }
+  int size() const { return static_cast<int>(members_.size()); }
+  bool has_engine(int rank) const { return engines_[rank / local_] != nullptr; }
   int chunk_log2() const { return chunk_log2_; }
   const crypto::EpochId& epoch() const { return epoch_; }
   BufferForTest Allocate(int rank, uint64_t bytes);
   int wake_fd(int rank) const { return members_[rank]->wake_fd; }
   RingClientForTest& ring(int rank) { return *members_[rank]->client; }
   // The first fault of `rank`, once there is one.
+  // Ranks of one engine share theirs.
   std::optional<Fault> WaitFault(int rank, absl::Duration timeout = absl::Seconds(30));
   void FailAll(const absl::Status& reason);
   GroupStatus Status(int rank);
@@ -92,13 +94,14 @@ class CommunicatorForTest {
     std::shared_ptr<BufferTable> buffers;
     std::unique_ptr<RingClientForTest> client;
     int wake_fd = -1;
-    std::optional<Fault> fault;
   };
 
   std::vector<Engine*> engines_;
   const int chunk_log2_;
   crypto::EpochId epoch_{};
+  const int local_;
   std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::optional<Fault>> faults_;  // by engine
   std::mutex mutex_;
   std::condition_variable faulted_;
 };

@@ -8,9 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/engine/intake.h"
 
 namespace caravan::engine {
 namespace {
@@ -22,9 +20,11 @@ constexpr int kSubmissionsATurn = 16;
 constexpr size_t kSpareOperations = 16;  // kept for their memory
 
 // About how many steps a plan has: each chunk of the whole vector is sealed, opened and copied.
-uint64_t ExpectedSteps(const collective::OperationSpec& spec, uint64_t ranks) {
-  const uint64_t whole = spec.WholeBytes(static_cast<int>(ranks));
-  return 4 * ((whole >> spec.chunk_log2) + ranks);
+// Between ranks of a node it is copied once more for each.
+uint64_t ExpectedSteps(const collective::OperationSpec& spec, const collective::Islands& islands) {
+  const uint64_t ranks = static_cast<uint64_t>(islands.ranks());
+  const uint64_t chunks = (spec.WholeBytes(islands.ranks()) >> spec.chunk_log2) + ranks;
+  return (2 + 2 * static_cast<uint64_t>(islands.local)) * chunks;
 }
 
 absl::Status CheckConfig(const GroupConfig& config) {
@@ -38,7 +38,13 @@ absl::Status CheckConfig(const GroupConfig& config) {
     return invalid(absl::StrCat("chunk_log2 ", config.chunk_log2, ": expected 14 to 18"));
   }
   if (config.deadline <= absl::ZeroDuration()) return invalid("the deadline is not positive");
-  if (config.buffers == nullptr) return invalid("no buffer table");
+  if (config.local.empty() || config.local.size() > collective::kMaxLocalRanks) {
+    return invalid(absl::StrCat(config.local.size(), " ranks on this node: expected 1 to ",
+                                collective::kMaxLocalRanks));
+  }
+  for (const LocalRank& local : config.local) {
+    if (local.buffers == nullptr) return invalid("no buffer table");
+  }
   if (config.peers.size() + 1 != config.size) {
     return invalid(absl::StrCat(config.peers.size(), " peers for a size of ", config.size));
   }
@@ -64,22 +70,24 @@ absl::Status CheckConfig(const GroupConfig& config) {
 absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
                                                      const Engine::Options& options) {
   auto refuse = [&config](const absl::Status& why) {
-    if (config.wake_fd >= 0) close(config.wake_fd);
+    for (const LocalRank& local : config.local) {
+      if (local.wake_fd >= 0) close(local.wake_fd);
+    }
     return why;
   };
   if (auto s = CheckConfig(config); !s.ok()) return refuse(s);
-  auto ring = Ring::Create(config.ring, config.rank, config.size);
-  if (!ring.ok()) return refuse(ring.status());
-  return std::unique_ptr<Group>(new Group(std::move(config), options, std::move(*ring)));
+  auto submissions = Submissions::Create(config);
+  if (!submissions.ok()) return refuse(submissions.status());
+  return std::unique_ptr<Group>(new Group(std::move(config), options, *std::move(submissions)));
 }
 
-Group::Group(GroupConfig config, const Engine::Options& options, Ring ring)
+Group::Group(GroupConfig config, const Engine::Options& options, Submissions submissions)
     : options_(options),
       state_(std::move(config), options),
-      ring_(std::move(ring)),
+      submissions_(std::move(submissions)),
       sender_(state_),
       receiver_(state_),
-      programs_(state_.config.rank, state_.config.size, static_cast<int>(state_.lanes_per_peer)) {}
+      programs_(state_.config.rank, state_.islands, static_cast<int>(state_.lanes_per_peer)) {}
 
 uint64_t* Group::NextSequence(const collective::OperationSpec& spec) {
   switch (spec.op) {
@@ -106,16 +114,18 @@ std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> p
 }
 
 bool Group::StartOperation(Submission submission) {
-  auto program = programs_.Get(submission.spec);
+  views_.resize(submission.parts.size());
+  for (size_t k = 0; k < views_.size(); ++k) views_[k] = submission.parts[k].spec;
+  auto program = programs_.Get(views_);
   if (!program.ok()) {
-    state_.Raise(
-        program.status().code(), state_.config.rank, nullptr, 0, 0,
-        absl::StrCat("no plan for ", submission.spec.Describe(), ": ", program.status().message()),
-        "PLAN");
+    state_.Raise(program.status().code(), state_.config.rank, nullptr, 0, 0,
+                 absl::StrCat("no plan for ", submission.spec().Describe(), ": ",
+                              program.status().message()),
+                 "PLAN");
     return false;
   }
   const collective::Plan& plan = (*program)->plan();
-  uint64_t* next = NextSequence(submission.spec);
+  uint64_t* next = NextSequence(submission.spec());
   const uint64_t sequence = (*next)++;
   std::unique_ptr<Operation> operation;
   if (next == &state_.next_collective) {
@@ -131,13 +141,11 @@ bool Group::StartOperation(Submission submission) {
   // Like NCCL's stream: an operation sees the results of those submitted before it.
   uint64_t conflict = 0;
   for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
-    if (state_.window.Get(id)->Overlaps(submission, plan.input_bytes(), plan.output_bytes())) {
-      conflict = id + 1;
-    }
+    if (state_.window.Get(id)->Overlaps(submission)) conflict = id + 1;
   }
   state_.forward_budget.Raise(2 * plan.forward_slots());
   if (state_.window.empty()) oldest_since_ns_ = state_.now_ns;
-  Described described{sequence, submission.spec};
+  Described described{sequence, submission.spec()};
   described.spec.counts.clear();
   described.spec.receive_counts.clear();
   if (described_.size() < kDescribed) {
@@ -153,7 +161,7 @@ bool Group::StartOperation(Submission submission) {
 
 bool Group::HasRoomFor(const collective::OperationSpec& spec) const {
   if (state_.window.empty()) return true;
-  uint64_t steps = ExpectedSteps(spec, state_.config.size);
+  uint64_t steps = ExpectedSteps(spec, state_.islands);
   for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
     steps += state_.window.Get(id)->plan().steps.size();
   }
@@ -163,40 +171,38 @@ bool Group::HasRoomFor(const collective::OperationSpec& spec) const {
 bool Group::TakeSubmissions() {
   bool moved = false;
   if (held_.has_value()) {
-    if (!HasRoomFor(held_->spec)) return false;
+    if (!HasRoomFor(held_->spec())) return false;
     Submission submission = *std::move(held_);
     held_.reset();
     StartOperation(std::move(submission));
     moved = true;
   }
   for (int i = 0; i < kSubmissionsATurn && !state_.faulted(); ++i) {
-    v1::SubmitEntry entry;
-    auto taken = ring_.Take(&entry);
-    if (taken.ok() && !*taken) break;
-    moved = true;
-    absl::Status bad = taken.status();
-    if (bad.ok()) {
-      const IntakeRules rules{state_.config.rank, state_.config.size, state_.config.chunk_log2,
-                              &state_.config.selector, state_.config.buffers.get()};
-      auto submission = CheckEntry(entry, rules);
-      if (submission.ok() && !HasRoomFor(submission->spec)) {
-        held_ = *std::move(submission);
-        break;
-      }
-      if (submission.ok()) {
-        StartOperation(std::move(*submission));
-        continue;
-      }
-      bad = submission.status();
+    auto next = submissions_.Next(state_.now_ns, &moved);
+    if (!next.ok()) {
+      RaiseSubmission(next.status());
+      return true;
     }
-    const bool buffer = absl::EndsWith(bad.message(), "[APPLICATION_BUFFER]");
-    absl::string_view what = bad.message();
-    what = what.substr(0, what.rfind(" ["));
-    state_.Raise(absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0, 0,
-                 absl::StrCat("the application's submission ring: ", what),
-                 buffer ? "APPLICATION_BUFFER" : "APPLICATION_RING");
+    if (!next->has_value()) break;
+    if (!HasRoomFor((*next)->spec())) {
+      held_ = **std::move(next);
+      break;
+    }
+    StartOperation(**std::move(next));
   }
   return moved;
+}
+
+void Group::RaiseSubmission(const absl::Status& bad) {
+  const size_t word = bad.message().rfind(" [");
+  absl::string_view what = bad.message().substr(0, word);
+  absl::string_view name = bad.message().substr(word + 2);
+  name.remove_suffix(1);
+  const bool own = name == "APPLICATION_RING" || name == "APPLICATION_BUFFER";
+  const bool cancelled = absl::IsCancelled(bad);
+  state_.Raise(
+      cancelled ? bad.code() : absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0,
+      0, own ? absl::StrCat("the application's submission ring: ", what) : std::string(what), name);
 }
 
 bool Group::ReleaseOperations() {
@@ -263,14 +269,14 @@ bool Group::CompleteOperations() {
     state_.expected.records_sent += planned.records_sent;
     ++state_.operations;
     std::unique_ptr<Operation> done = state_.window.Pop();
-    ring_.Complete(done->submission.id, absl::StatusCode::kOk);
+    submissions_.Complete(done->submission.id, absl::StatusCode::kOk);
     done->Finish();
     if (spare_.size() < kSpareOperations) spare_.push_back(std::move(done));
     oldest_since_ns_ = state_.now_ns;
     moved = true;
   }
   if (moved) {
-    ring_.Publish();
+    submissions_.Publish();
     ++state_.change;
   }
   return moved;
@@ -303,8 +309,8 @@ bool Group::Turn(int64_t now_ns) {
 }
 
 bool Group::HasSubmissions() const {
-  if (!failure_.ok()) return ring_.CanSkip();
-  return !state_.faulted() && !held_.has_value() && ring_.HasWork();
+  if (!failure_.ok()) return submissions_.CanSkip();
+  return !state_.faulted() && !held_.has_value() && submissions_.HasWork();
 }
 
 bool Group::WorkAhead() {
@@ -320,15 +326,35 @@ bool Group::WorkAhead() {
   return ahead_->keys.DeriveAhead();
 }
 
+std::vector<int> Group::wake_fds() const {
+  std::vector<int> fds;
+  for (const LocalRank& local : state_.config.local) {
+    if (local.wake_fd >= 0) fds.push_back(local.wake_fd);
+  }
+  return fds;
+}
+
 int64_t Group::deadline_ns() const {
-  if (state_.window.empty() || state_.faulted() || !failure_.ok()) return INT64_MAX;
+  if (state_.faulted() || !failure_.ok()) return INT64_MAX;
+  const int64_t patience = absl::ToInt64Nanoseconds(state_.config.deadline);
+  const int64_t since = submissions_.waiting_since_ns();
+  int64_t deadline = INT64_MAX;
+  // A lone rank never waits, but for room behind operations that have deadlines of their own.
+  if (since != INT64_MAX && state_.islands.local > 1) deadline = since + patience;
+  if (state_.window.empty()) return deadline;
   const Operation& oldest = *state_.window.Get(state_.window.begin());
-  return std::max(oldest_since_ns_, oldest.progress_ns) +
-         absl::ToInt64Nanoseconds(state_.config.deadline);
+  return std::min(deadline, std::max(oldest_since_ns_, oldest.progress_ns) + patience);
 }
 
 void Group::CheckDeadline() {
   if (state_.now_ns < deadline_ns()) return;
+  if (state_.window.empty()) {
+    return state_.Raise(
+        absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
+        absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ",
+                     submissions_.DescribeWaiting()),
+        "DEADLINE");
+  }
   const Operation& oldest = *state_.window.Get(state_.window.begin());
   const std::vector<collective::Step>& steps = oldest.plan().steps;
   const std::string waited =
@@ -359,21 +385,13 @@ void Group::ReportFault() {
   state_.config.on_fault(*state_.fault);
 }
 
-bool Group::CompleteAllFailed() {
-  bool moved = false;
-  while (ring_.completed() < ring_.taken() || ring_.Skip()) {
-    ring_.Complete(ring_.completed(), failure_.code());
-    moved = true;
-  }
-  if (moved) ring_.Publish();
-  return moved;
-}
+bool Group::CompleteAllFailed() { return submissions_.CompleteAll(failure_.code()); }
 
 void Group::Fail(const absl::Status& reason) {
   if (!failure_.ok()) return;
   failure_ = reason.ok() ? absl::CancelledError("the communicator was ended") : reason;
   state_.lanes.clear();
-  ring_.MarkFailed(failure_);
+  submissions_.MarkFailed(failure_);
   held_.reset();
   while (!state_.window.empty()) state_.window.Pop()->Finish();
   CompleteAllFailed();
@@ -387,9 +405,12 @@ GroupStatus Group::Status() const {
   GroupStatus status;
   status.name = state_.config.name;
   status.epoch = state_.config.epoch;
-  status.rank = state_.config.rank;
-  status.size = state_.config.size;
+  status.local = static_cast<uint16_t>(state_.islands.local);
+  status.rank = static_cast<uint16_t>(state_.config.rank * state_.islands.local);
+  status.size = static_cast<uint16_t>(state_.islands.ranks());
   status.suite = options_.ciphers->Describe(state_.config.suite);
+  status.lanes = state_.lanes_per_peer;
+  status.selector = state_.config.selector;
   status.operations = state_.operations;
   status.expected = state_.expected;
   status.counted = state_.counted;

@@ -16,8 +16,8 @@
 #include "daemon/engine/engine.h"
 #include "daemon/engine/group_state.h"
 #include "daemon/engine/receiver.h"
-#include "daemon/engine/ring.h"
 #include "daemon/engine/sender.h"
+#include "daemon/engine/submissions.h"
 
 namespace caravan::engine {
 
@@ -35,19 +35,20 @@ class Group {
 
   // Whether Turn() would take something from the ring.
   bool HasSubmissions() const;
-  void SetSleeping(bool sleeping) { ring_.SetSleeping(sleeping); }
+  void SetSleeping(bool sleeping) { submissions_.SetSleeping(sleeping); }
   // When the oldest operation's time is up (steady clock), or INT64_MAX.
   int64_t deadline_ns() const;
 
   const crypto::EpochId& epoch() const { return state_.config.epoch; }
-  int wake_fd() const { return state_.config.wake_fd; }
+  std::vector<int> wake_fds() const;
   std::vector<std::unique_ptr<Lane>>& lanes() { return state_.lanes; }
   GroupStatus Status() const;
   absl::StatusOr<std::string> Describe(uint64_t sequence) const;
 
  private:
-  Group(GroupConfig config, const Engine::Options& options, Ring ring);
+  Group(GroupConfig config, const Engine::Options& options, Submissions submissions);
   bool TakeSubmissions();
+  void RaiseSubmission(const absl::Status& bad);
   // Whether its plan fits beside those that are outstanding.
   bool HasRoomFor(const collective::OperationSpec& spec) const;
   bool StartOperation(Submission submission);
@@ -64,8 +65,9 @@ class Group {
 
   const Engine::Options options_;
   GroupState state_;
-  std::optional<Submission> held_;  // taken from the ring, waits for room
-  Ring ring_;
+  Submissions submissions_;
+  std::optional<Submission> held_;                // taken, waits for room
+  std::vector<collective::OperationSpec> views_;  // of the submission at hand
   Sender sender_;
   Receiver receiver_;
   ProgramCache programs_;

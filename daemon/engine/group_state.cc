@@ -17,6 +17,7 @@ constexpr uint32_t kSharedBuffers = 8;
 
 GroupState::GroupState(GroupConfig group_config, const Engine::Options& options)
     : config(std::move(group_config)),
+      islands{config.size, static_cast<int>(config.local.size())},
       pool((size_t{1} << config.chunk_log2) + crypto::kRecordOverhead),
       shared_budget(kSharedBuffers),
       forward_budget(0),
@@ -47,16 +48,24 @@ GroupState::GroupState(GroupConfig group_config, const Engine::Options& options)
 
 GroupState::~GroupState() {
   crypto::Wipe({scratch.get(), size_t{1} << config.chunk_log2});
-  if (config.wake_fd >= 0) close(config.wake_fd);
+  for (const LocalRank& local : config.local) {
+    if (local.wake_fd >= 0) close(local.wake_fd);
+  }
 }
 
 std::string GroupState::NameOf(uint16_t rank) const {
   for (const Peer& peer : config.peers) {
     if (peer.rank == rank && !peer.name.empty()) {
-      return absl::StrCat("rank ", rank, " (", peer.name, ")");
+      return absl::StrCat(RanksOf(rank), " (", peer.name, ")");
     }
   }
-  return absl::StrCat("rank ", rank);
+  return RanksOf(rank);
+}
+
+std::string GroupState::RanksOf(uint16_t rank) const {
+  if (islands.local == 1) return absl::StrCat("rank ", rank);
+  const int first = rank * islands.local;
+  return absl::StrCat("ranks ", first, "-", first + islands.local - 1);
 }
 
 void GroupState::Raise(absl::StatusCode code, uint16_t peer, const Operation* operation,
@@ -69,7 +78,7 @@ void GroupState::Raise(absl::StatusCode code, uint16_t peer, const Operation* op
   f.peer = peer;
   f.phase = phase;
   f.chunk = chunk;
-  std::string where = absl::StrCat("communicator \"", config.name, "\": rank ", config.rank,
+  std::string where = absl::StrCat("communicator \"", config.name, "\": ", RanksOf(config.rank),
                                    ", peer ", NameOf(peer));
   if (operation != nullptr) {
     f.sequence = operation->sequence;

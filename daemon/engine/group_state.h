@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "collective/islands.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/lane.h"
 #include "daemon/engine/op_keys.h"
@@ -47,8 +48,9 @@ struct GroupState {
   // Records the first fault; the group's parts stop at once when there is one.
   void Raise(absl::StatusCode code, uint16_t peer, const Operation* operation, uint16_t phase,
              uint32_t chunk, absl::string_view what, absl::string_view word);
-  // "rank 2 (node-b)".
+  // "rank 2 (node-b)", or "ranks 4-5 (node-b)" where they share a node.
   std::string NameOf(uint16_t rank) const;
+  std::string RanksOf(uint16_t rank) const;  // the same without the node
   bool faulted() const { return fault.has_value(); }
   bool IsOldest(const Operation& operation) const {
     return operation.submission.id == window.begin();
@@ -62,6 +64,7 @@ struct GroupState {
   uint64_t memory_bytes() const;
 
   GroupConfig config;  // its keys and lanes are moved to where they are used
+  const collective::Islands islands;
   GroupKeys keys;
   uint32_t lanes_per_peer = 0;
   BufferPool pool;

@@ -72,22 +72,23 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& e
 // meanwhile: they are copied once, and the copies are checked.
 absl::Status CopyCounts(const v1::SubmitEntry& entry, const IntakeRules& rules,
                         collective::OperationSpec& spec) {
-  const uint64_t bytes = uint64_t{rules.size} * sizeof(uint64_t);
+  const size_t ranks = static_cast<size_t>(rules.islands.ranks());
+  const uint64_t bytes = ranks * sizeof(uint64_t);
   const bool both = spec.op == kAllToAllV;
   auto memory = FindRange(entry, "counts", entry.counts_buffer, entry.counts_offset,
                           both ? 2 * bytes : bytes, *rules.buffers);
   if (!memory.ok()) return memory.status();
   const uint8_t* from = (*memory)->data() + entry.counts_offset;
-  spec.counts.resize(rules.size);
+  spec.counts.resize(ranks);
   std::memcpy(spec.counts.data(), from, bytes);
   if (!both) return absl::OkStatus();
-  spec.receive_counts.resize(rules.size);
+  spec.receive_counts.resize(ranks);
   std::memcpy(spec.receive_counts.data(), from + bytes, bytes);
   return absl::OkStatus();
 }
 
 // Ranges may be apart, or in place by NCCL's conventions.
-bool OverlapIsInPlace(const Submission& s, uint64_t in_bytes, uint64_t out_bytes, uint16_t rank) {
+bool OverlapIsInPlace(const LocalPart& s, uint64_t in_bytes, uint64_t out_bytes, uint16_t rank) {
   const bool apart = s.input == nullptr || s.output == nullptr || s.input + in_bytes <= s.output ||
                      s.output + out_bytes <= s.input;
   if (apart) return true;
@@ -95,12 +96,23 @@ bool OverlapIsInPlace(const Submission& s, uint64_t in_bytes, uint64_t out_bytes
   return shared.allowed && s.input + shared.output == s.output + shared.input;
 }
 
+// Where each rank has its node the reason is not asked for: telling it takes longer than choosing.
+absl::StatusOr<collective::Algorithm> Choose(const collective::OperationSpec& spec,
+                                             const IntakeRules& rules) {
+  if (rules.islands.local == 1) {
+    return collective::Resolve(spec, rules.islands.nodes, *rules.selector);
+  }
+  auto selection = collective::SelectFor(spec, rules.islands, *rules.selector);
+  if (!selection.ok()) return selection.status();
+  return selection->algorithm;
+}
+
 }  // namespace
 
 absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const IntakeRules& rules) {
   if (auto s = CheckFields(entry); !s.ok()) return s;
-  Submission result;
-  result.id = entry.id;
+  const int size = rules.islands.ranks();
+  LocalPart result;
   collective::OperationSpec& spec = result.spec;
   spec.op = static_cast<collective::Operation>(entry.op);
   spec.dtype = static_cast<collective::DataType>(entry.dtype);
@@ -115,22 +127,22 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
     spec.dtype = collective::DataType::kFloat32;
     if (spec.count != 0) return RingError(entry, "a barrier has a count: expected 0");
   }
-  if (spec.count > kMaxBytes / SizeOf(spec.dtype) / rules.size) {
+  if (spec.count > kMaxBytes / SizeOf(spec.dtype) / static_cast<uint64_t>(size)) {
     return RingError(entry, absl::StrCat("a count of ", spec.count, " is out of range"));
   }
   if (HasCounts(spec.op)) {
     if (auto s = CopyCounts(entry, rules, spec); !s.ok()) return s;
   }
-  if (auto s = spec.Validate(rules.rank, rules.size); !s.ok()) return RingError(entry, s.message());
-  auto selection = collective::Select(spec, rules.size, *rules.selector);
-  if (!selection.ok()) {
-    return absl::Status(selection.status().code(),
-                        RingError(entry, selection.status().message()).message());
+  if (auto s = spec.Validate(rules.rank, size); !s.ok()) return RingError(entry, s.message());
+  auto algorithm = Choose(spec, rules);
+  if (!algorithm.ok()) {
+    return absl::Status(algorithm.status().code(),
+                        RingError(entry, algorithm.status().message()).message());
   }
-  spec.algorithm = selection->algorithm;
+  spec.algorithm = *algorithm;
 
-  const uint64_t in_bytes = spec.InputBytes(rules.rank, rules.size);
-  const uint64_t out_bytes = spec.OutputBytes(rules.rank, rules.size);
+  const uint64_t in_bytes = spec.InputBytes(rules.rank, size);
+  const uint64_t out_bytes = spec.OutputBytes(rules.rank, size);
   auto input =
       FindRange(entry, "input", entry.input_buffer, entry.input_offset, in_bytes, *rules.buffers);
   if (!input.ok()) return input.status();
@@ -146,7 +158,10 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
         absl::StrCat("entry ", entry.id, ": input and output of ", spec.Describe(),
                      " overlap and are not in place [APPLICATION_BUFFER]"));
   }
-  return result;
+  Submission submission;
+  submission.id = entry.id;
+  submission.parts.push_back(std::move(result));
+  return submission;
 }
 
 }  // namespace caravan::engine

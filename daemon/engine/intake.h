@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns a ring entry, which an application may have filled with anything, into a checked
-// submission.
+// submission of its rank.
 #ifndef CARAVAN_DAEMON_ENGINE_INTAKE_H_
 #define CARAVAN_DAEMON_ENGINE_INTAKE_H_
 
 #include "absl/status/statusor.h"
+#include "collective/islands.h"
 #include "collective/selector.h"
 #include "daemon/engine/operation.h"
 #include "daemon/engine/shared_memory.h"
@@ -15,7 +16,7 @@ namespace caravan::engine {
 
 struct IntakeRules {
   uint16_t rank = 0;
-  uint16_t size = 1;
+  collective::Islands islands;  // the communicator's ranks
   int chunk_log2 = 17;
   const collective::SelectorTable* selector = nullptr;
   const BufferTable* buffers = nullptr;

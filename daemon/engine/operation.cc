@@ -99,9 +99,9 @@ uint8_t* Operation::At(const collective::Region& region, uint32_t bytes) {
   if (bytes == 0) return nullptr;
   switch (region.place) {
     case Place::kInput:
-      return submission.input + region.offset;
+      return submission.parts[region.local].input + region.offset;
     case Place::kOutput:
-      return submission.output + region.offset;
+      return submission.parts[region.local].output + region.offset;
     case Place::kScratch:
       return scratch_.data() + region.offset;
   }
@@ -113,7 +113,7 @@ void Operation::Combine(const Step& step, const uint8_t* left, const uint8_t* ri
   const size_t count = step.bytes / SizeOf(spec.dtype);
   uint8_t* const write = At(step.write, step.bytes);
   collective::Reduce(spec.dtype, spec.reduce, left, right, write, count);
-  if (step.finish_average) collective::Average(spec.dtype, write, write, count, plan().size);
+  if (step.finish_average) collective::Average(spec.dtype, write, write, count, plan().ranks());
 }
 
 crypto::RecordHeader Operation::HeaderOf(uint32_t index, const GroupKeys& group_keys) const {
@@ -135,15 +135,25 @@ crypto::RecordHeader Operation::HeaderOf(uint32_t index, const GroupKeys& group_
   return header;
 }
 
-bool Operation::Overlaps(const Submission& other, uint64_t in_bytes, uint64_t out_bytes) const {
-  auto meet = [](const uint8_t* a, uint64_t a_size, const uint8_t* b, uint64_t b_size) {
+bool Operation::Overlaps(const Submission& other) const {
+  const auto meet = [](const uint8_t* a, uint64_t a_size, const uint8_t* b, uint64_t b_size) {
     return a != nullptr && b != nullptr && a < b + b_size && b < a + a_size;
   };
-  const uint64_t own_in = plan().input_bytes();
-  const uint64_t own_out = plan().output_bytes();
-  return meet(submission.output, own_out, other.output, out_bytes) ||
-         meet(submission.output, own_out, other.input, in_bytes) ||
-         meet(submission.input, own_in, other.output, out_bytes);
+  for (int i = 0; i < plan().local_ranks(); ++i) {
+    const LocalPart& own = submission.parts[i];
+    const uint64_t own_in = plan().input_bytes(i);
+    const uint64_t own_out = plan().output_bytes(i);
+    for (int k = 0; k < plan().local_ranks(); ++k) {
+      const LocalPart& part = other.parts[k];
+      const uint64_t in = part.spec.InputBytes(plan().rank_of(k), plan().ranks());
+      const uint64_t out = part.spec.OutputBytes(plan().rank_of(k), plan().ranks());
+      if (meet(own.output, own_out, part.output, out) ||
+          meet(own.output, own_out, part.input, in) || meet(own.input, own_in, part.output, out)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace caravan::engine

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "collective/plan.h"
 #include "crypto/record.h"
 #include "daemon/engine/op_keys.h"
@@ -18,14 +19,21 @@
 
 namespace caravan::engine {
 
-// A checked ring entry.
-struct Submission {
-  uint64_t id = 0;
+// One local rank's side of an operation.
+struct LocalPart {
   collective::OperationSpec spec;  // algorithm resolved
   std::shared_ptr<SharedMemory> input_memory;
   std::shared_ptr<SharedMemory> output_memory;
   uint8_t* input = nullptr;   // null when nothing is read
   uint8_t* output = nullptr;  // null when nothing is written
+};
+
+// Checked ring entries: of one rank, or of all that share the node, in their order.
+struct Submission {
+  uint64_t id = 0;
+  absl::InlinedVector<LocalPart, 1> parts;
+
+  const collective::OperationSpec& spec() const { return parts.front().spec; }
 };
 
 class Operation {
@@ -58,7 +66,8 @@ class Operation {
 
   bool Done() const { return steps_left == 0 && sends_left == 0; }
   const collective::Plan& plan() const { return program->plan(); }
-  bool Overlaps(const Submission& other, uint64_t in_bytes, uint64_t out_bytes) const;
+  // Whether one writes what the other reads or writes.
+  bool Overlaps(const Submission& other) const;
 
   std::shared_ptr<const Program> program;
   Submission submission;

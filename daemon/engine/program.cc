@@ -44,9 +44,10 @@ void Program::AddSends(uint32_t index, std::vector<std::vector<uint32_t>>& order
   if (collective::Plan::SendsOn(step)) info.forward = forward_steps_++;
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpec& spec, int rank,
-                                                              int size, int lanes) {
-  auto plan = collective::BuildPlan(spec, rank, size);
+absl::StatusOr<std::shared_ptr<const Program>> Program::Build(
+    const std::vector<OperationSpec>& views, int node, const collective::Islands& islands,
+    int lanes) {
+  auto plan = collective::BuildIslandPlan(views, node, islands);
   if (!plan.ok()) return plan.status();
   std::shared_ptr<Program> program(new Program());
   program->plan_ = std::move(*plan);
@@ -55,7 +56,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
       crypto::Sha256(crypto::AsBytes(program->plan_->spec.Canonical()));
   std::copy_n(digest.begin(), 8, program->digest_.begin());
   program->lanes_per_peer_ = static_cast<uint32_t>(lanes);
-  program->lanes_.resize(static_cast<size_t>(size) * lanes + 1);
+  program->lanes_.resize(static_cast<size_t>(islands.nodes) * lanes + 1);
   program->info_.resize(steps.size());
 
   std::vector<std::vector<uint32_t>> order(program->lanes_.size());
@@ -109,13 +110,15 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Build(const OperationSpe
   return std::shared_ptr<const Program>(program);
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> ProgramCache::Get(const OperationSpec& spec) {
+absl::StatusOr<std::shared_ptr<const Program>> ProgramCache::Get(
+    const std::vector<OperationSpec>& views) {
   for (size_t i = 0; i < recent_.size(); ++i) {
-    if (recent_[i]->plan().spec != spec) continue;
+    const collective::Plan& plan = recent_[i]->plan();
+    if (plan.spec != views.front() || (islands_.local > 1 && plan.views != views)) continue;
     std::rotate(recent_.begin(), recent_.begin() + i, recent_.begin() + i + 1);
     return recent_.front();
   }
-  auto program = Program::Build(spec, rank_, size_, lanes_);
+  auto program = Program::Build(views, node_, islands_, lanes_);
   if (!program.ok()) return program.status();
   recent_.insert(recent_.begin(), *program);
   size_t steps = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "collective/islands.h"
 #include "collective/plan.h"
 #include "collective/types.h"
 
@@ -62,8 +63,10 @@ struct LaneList {
 
 class Program {
  public:
-  static absl::StatusOr<std::shared_ptr<const Program>> Build(const collective::OperationSpec& spec,
-                                                              int rank, int size, int lanes);
+  // `views`: of the node's ranks, in their order.
+  static absl::StatusOr<std::shared_ptr<const Program>> Build(
+      const std::vector<collective::OperationSpec>& views, int node,
+      const collective::Islands& islands, int lanes);
 
   const collective::Plan& plan() const { return *plan_; }
   const std::array<uint8_t, 8>& digest() const { return digest_; }
@@ -103,13 +106,15 @@ class Program {
 // Programs of one communicator by specification, least recently used dropped first.
 class ProgramCache {
  public:
-  ProgramCache(int rank, int size, int lanes) : rank_(rank), size_(size), lanes_(lanes) {}
-  // `spec.algorithm` is resolved.
-  absl::StatusOr<std::shared_ptr<const Program>> Get(const collective::OperationSpec& spec);
+  ProgramCache(int node, const collective::Islands& islands, int lanes)
+      : node_(node), islands_(islands), lanes_(lanes) {}
+  // `algorithm` is resolved in each of `views`.
+  absl::StatusOr<std::shared_ptr<const Program>> Get(
+      const std::vector<collective::OperationSpec>& views);
 
  private:
-  const int rank_;
-  const int size_;
+  const int node_;
+  const collective::Islands islands_;
   const int lanes_;
   std::vector<std::shared_ptr<const Program>> recent_;  // most recent first
 };

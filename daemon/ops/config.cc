@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -12,11 +13,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/ops/file.h"
+#include "daemon/ops/selector_config.h"
 
 namespace caravan::ops {
 namespace {
 
 constexpr size_t kMaxStorePrefix = 512;
+constexpr uint32_t kMaxInsecureDevices = 16;  // attestation/insecure_software/insecure_devices.h
+constexpr uint32_t kMaxVmpl = 3;
+constexpr uint32_t kMaxGpus = 64;
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -170,15 +175,76 @@ void CheckLimits(const v1::Config& config, Checker* check) {
   }
 }
 
+void CheckVmpl(const Message& message, uint32_t vmpl,
+               const std::vector<const FieldDescriptor*>& nested, Checker* check) {
+  if (vmpl <= kMaxVmpl) return;
+  check->Fail(message, "vmpl", absl::StrCat(vmpl, " is not between 0 and ", kMaxVmpl), nested);
+}
+
+void CheckNvidiaGpus(const v1::Config& config, Checker* check) {
+  const v1::AttesterConfig& attester = config.attester();
+  const v1::NvidiaGpusConfig& gpus = attester.nvidia_gpus();
+  const std::vector<const FieldDescriptor*> nested = {Field(config, "attester"),
+                                                      Field(attester, "nvidia_gpus")};
+  // The dynamic linker takes a relative path from the folder that a process happens to be in.
+  if (gpus.library().find('/') != std::string::npos && gpus.library()[0] != '/') {
+    check->Fail(gpus, "library",
+                absl::StrCat("\"", gpus.library(), "\" is neither a file's name nor absolute"),
+                nested);
+  }
+  if (attester.has_nvidia_gpus() && attester.insecure_software().gpus() > 0) {
+    check->Fail(attester, "nvidia_gpus",
+                "is set beside insecure_software.gpus: a node has real GPUs or pretended ones",
+                {Field(config, "attester")});
+  }
+  std::set<uint32_t> seen;
+  for (uint32_t index : gpus.indices()) {
+    if (index >= kMaxGpus) {
+      check->Fail(gpus, "indices", absl::StrCat(index, " is not between 0 and ", kMaxGpus - 1),
+                  nested);
+    } else if (!seen.insert(index).second) {
+      check->Fail(gpus, "indices", absl::StrCat(index, " is listed twice"), nested);
+    }
+  }
+}
+
+void CheckInsecureDevices(const v1::Config& config, Checker* check) {
+  const v1::AttesterConfig& attester = config.attester();
+  const v1::InsecureSoftwareConfig& insecure = attester.insecure_software();
+  const std::vector<const FieldDescriptor*> nested = {Field(config, "attester"),
+                                                      Field(attester, "insecure_software")};
+  const std::pair<const char*, uint32_t> counts[] = {{"gpus", insecure.gpus()},
+                                                     {"switches", insecure.switches()}};
+  for (const auto& [field, count] : counts) {
+    if (count <= kMaxInsecureDevices) continue;
+    check->Fail(insecure, field, absl::StrCat(count, " is not between 0 and ", kMaxInsecureDevices),
+                nested);
+  }
+  if (insecure.gpus() == 0 && insecure.switches() > 0) {
+    check->Fail(insecure, "switches", "is set, but there are no gpus that they could link", nested);
+  }
+  if (insecure.gpus() > 0 && attester.has_nvidia_gpus()) {
+    check->Fail(insecure, "gpus", "is set, but nvidia_gpus names real ones: keep one", nested);
+  }
+}
+
 void CheckAttester(const v1::Config& config, Checker* check) {
   const v1::AttesterConfig& attester = config.attester();
+  CheckVmpl(attester.sev_snp(), attester.sev_snp().vmpl(),
+            {Field(config, "attester"), Field(attester, "sev_snp")}, check);
+  CheckVmpl(attester.configfs_tsm(), attester.configfs_tsm().vmpl(),
+            {Field(config, "attester"), Field(attester, "configfs_tsm")}, check);
+  CheckNvidiaGpus(config, check);
   if (attester.kind_case() == v1::AttesterConfig::KIND_NOT_SET) {
-    check->Fail(config, "attester", "is required: sev_snp {} or insecure_software { … }");
+    check->Fail(config, "attester",
+                "is required: sev_snp {}, tdx {}, configfs_tsm {} or insecure_software { … }");
   } else if (attester.has_insecure_software() &&
              attester.insecure_software().root_directory().empty()) {
     check->Fail(attester.insecure_software(), "root_directory",
                 "is required: make one with `caravanctl insecure-root create`",
                 {Field(config, "attester"), Field(attester, "insecure_software")});
+  } else if (attester.has_insecure_software()) {
+    CheckInsecureDevices(config, check);
   }
 }
 
@@ -208,6 +274,19 @@ void CheckStore(const v1::Config& config, Checker* check) {
   }
 }
 
+void CheckSelector(const v1::Config& config, Checker* check) {
+  const v1::SelectorConfig& selector = config.selector();
+  if (auto choices = ConfiguredChoices(selector); !choices.ok()) {
+    check->Fail(selector, "choices", choices.status().message(), {Field(config, "selector")});
+  }
+  constexpr uint64_t kMostMbit = 100'000'000;
+  if (selector.link_mbit_per_second() > kMostMbit) {
+    check->Fail(selector, "link_mbit_per_second",
+                absl::StrCat(selector.link_mbit_per_second(), " is above ", kMostMbit),
+                {Field(config, "selector")});
+  }
+}
+
 void Check(const v1::Config& config, Checker* check) {
   CheckNodeName(config, check);
   CheckAddress(config, "control_address", config.control_address(), "advertised_control_address",
@@ -223,6 +302,7 @@ void Check(const v1::Config& config, Checker* check) {
   CheckAttester(config, check);
   if (config.policy_file().empty()) check->Fail(config, "policy_file", "is required");
   CheckStore(config, check);
+  CheckSelector(config, check);
   CheckLimits(config, check);
 }
 
@@ -239,12 +319,27 @@ void ApplyDefaults(const std::string& file, v1::Config* config) {
     v1::InsecureSoftwareConfig* insecure = config->mutable_attester()->mutable_insecure_software();
     insecure->set_root_directory(Resolve(file, insecure->root_directory()));
   }
+  if (config->attester().has_tdx()) {
+    v1::TdxConfig* tdx = config->mutable_attester()->mutable_tdx();
+    if (tdx->quote_service_port() == 0) tdx->set_quote_service_port(4050);
+  }
+  if (config->attester().has_configfs_tsm()) {
+    v1::ConfigfsTsmConfig* tsm = config->mutable_attester()->mutable_configfs_tsm();
+    if (tsm->path().empty()) tsm->set_path("/sys/kernel/config/tsm/report");
+    tsm->set_path(Resolve(file, tsm->path()));
+  }
+  if (config->attester().has_nvidia_gpus()) {
+    v1::NvidiaGpusConfig* gpus = config->mutable_attester()->mutable_nvidia_gpus();
+    if (gpus->library().empty()) gpus->set_library("libnvidia-ml.so.1");
+  }
   if (config->store().has_etcd()) {
     v1::EtcdConfig* etcd = config->mutable_store()->mutable_etcd();
     if (etcd->prefix().empty()) etcd->set_prefix("caravan/");
     if (etcd->lease_seconds() == 0) etcd->set_lease_seconds(10);
     etcd->set_ca_file(Resolve(file, etcd->ca_file()));
   }
+  v1::SelectorConfig* selector = config->mutable_selector();
+  if (selector->link_mbit_per_second() == 0) selector->set_link_mbit_per_second(25'000);
   v1::LimitsConfig* limits = config->mutable_limits();
   if (limits->handshake_timeout_ms() == 0) limits->set_handshake_timeout_ms(10'000);
   if (limits->reattest_seconds() == 0) limits->set_reattest_seconds(900);

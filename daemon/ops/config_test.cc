@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/ops/selector_config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -40,6 +41,23 @@ TEST(Config, AppliesDefaults) {
   EXPECT_EQ(config->limits().max_applications(), 64);
   EXPECT_EQ(config->limits().max_communicators(), 256);
   EXPECT_EQ(config->limits().send_buffer_bytes(), 0);
+  EXPECT_EQ(config->selector().link_mbit_per_second(), 25'000);
+}
+
+TEST(Config, TurnsPrescribedAlgorithmsIntoRows) {
+  absl::StatusOr<v1::Config> config = LoadConfig(
+      absl::StrCat(kGood,
+                   "selector {\n  choices { operation: \"allreduce\" algorithm: \"ring\" }\n"
+                   "  choices { operation: \"broadcast\" algorithm: \"direct\" "
+                   "max_bytes: 100 max_ranks: 4 }\n}\n"),
+      "daemon.textproto");
+  ASSERT_TRUE(config.ok()) << config.status();
+  using collective::Algorithm;
+  using collective::Operation;
+  EXPECT_EQ(*ConfiguredChoices(config->selector()),
+            (collective::SelectorTable{{Operation::kAllReduce, UINT64_MAX,
+                                        collective::kMaxSelectorRanks, Algorithm::kRing},
+                                       {Operation::kBroadcast, 100, 4, Algorithm::kDirect}}));
 }
 
 TEST(Config, ResolvesPathsFromItsOwnFolder) {
@@ -53,6 +71,33 @@ TEST(Config, ResolvesPathsFromItsOwnFolder) {
   config = LoadConfig(kGood, "daemon.textproto");
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->policy_file(), "policy.textproto");
+}
+
+// The configuration above with another attester.
+std::string WithAttester(const std::string& attester) {
+  std::string text = kGood;
+  const std::string line = "attester { insecure_software { root_directory: \"root\" } }";
+  return text.replace(text.find(line), line.size(), attester);
+}
+
+TEST(Config, AppliesDefaultsOfAttesters) {
+  absl::StatusOr<v1::Config> config = LoadConfig(WithAttester("attester { tdx {} }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->attester().tdx().quote_service_port(), 4050);
+  EXPECT_FALSE(config->attester().has_nvidia_gpus());
+  config = LoadConfig(WithAttester("attester { configfs_tsm { vmpl: 0 } nvidia_gpus {} }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->attester().configfs_tsm().path(), "/sys/kernel/config/tsm/report");
+  EXPECT_EQ(config->attester().nvidia_gpus().library(), "libnvidia-ml.so.1");
+}
+
+TEST(Config, TellsTheLowestLevelFromNone) {
+  absl::StatusOr<v1::Config> config = LoadConfig(WithAttester("attester { sev_snp {} }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_FALSE(config->attester().sev_snp().has_vmpl());
+  config = LoadConfig(WithAttester("attester { sev_snp { vmpl: 0 } }"), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->attester().sev_snp().has_vmpl());
 }
 
 struct BadConfig {
@@ -93,9 +138,53 @@ INSTANTIATE_TEST_SUITE_P(
                   "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
                   "policy_file: \"p\"\nattester {\n  insecure_software {}\n}\n",
                   ":6:3: ", "attester.insecure_software.root_directory: is required"},
+        BadConfig{
+            "TooManyInsecureGpus",
+            "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
+            "policy_file: \"p\"\nattester {\n  insecure_software {\n    root_directory: \"r\"\n"
+            "    gpus: 17\n  }\n}\n",
+            ":8:5: ", "attester.insecure_software.gpus: 17 is not between 0 and 16"},
+        BadConfig{
+            "InsecureSwitchesAlone",
+            "node_name: \"a\"\ncontrol_address: \"h:1\"\ndata_address: \"h:2\"\n"
+            "policy_file: \"p\"\nattester {\n  insecure_software {\n    root_directory: \"r\"\n"
+            "    switches: 2\n  }\n}\n",
+            ":8:5: ", "there are no gpus that they could link"},
         BadConfig{"LimitTooSmall",
                   absl::StrCat(kGood, "limits {\n  max_half_open: 1\n  max_applications: 9999\n}"),
                   ":8:3: ", "limits.max_applications: 9999 is not between 1 and 4096"},
+        BadConfig{"UnknownAlgorithm",
+                  absl::StrCat(kGood,
+                               "selector { choices { operation: \"allreduce\" "
+                               "algorithm: \"tree\" } }"),
+                  ":6:12: ", "selector.choices: unknown algorithm"},
+        BadConfig{"UnfitAlgorithm",
+                  absl::StrCat(kGood,
+                               "selector { choices { operation: \"allreduce\" "
+                               "algorithm: \"chain-forward\" } }"),
+                  ":6:12: ", "selector.choices: chain-forward cannot carry allreduce"},
+        BadConfig{"LinkTooFast",
+                  absl::StrCat(kGood, "selector { link_mbit_per_second: 100000001 }"),
+                  ":6:12: ", "selector.link_mbit_per_second: 100000001 is above"},
+        BadConfig{"AttesterOfNoKind", WithAttester("attester { nvidia_gpus {} }"),
+                  ":4:1: ", "attester: is required: sev_snp {}, tdx {}"},
+        BadConfig{"Vmpl", WithAttester("attester {\n  sev_snp { vmpl: 4 }\n}"),
+                  ":5:13: ", "attester.sev_snp.vmpl: 4 is not between 0 and 3"},
+        BadConfig{"TsmVmpl", WithAttester("attester { configfs_tsm {\n  vmpl: 9 } }"),
+                  ":5:3: ", "attester.configfs_tsm.vmpl: 9 is not between 0 and 3"},
+        BadConfig{"GpuLibraryRelative",
+                  WithAttester("attester { sev_snp {}\n  nvidia_gpus { library: \"lib/x.so\" } }"),
+                  ":5:17: ", "attester.nvidia_gpus.library: \"lib/x.so\" is neither"},
+        BadConfig{"GpuTwice",
+                  WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: [1, 2, 1] } }"),
+                  ":5:17: ", "attester.nvidia_gpus.indices: 1 is listed twice"},
+        BadConfig{"GpusRealAndPretended",
+                  WithAttester("attester { insecure_software { root_directory: \"r\" gpus: 1 }\n"
+                               "  nvidia_gpus {} }"),
+                  ":5:3: ", "attester.nvidia_gpus: is set beside insecure_software.gpus"},
+        BadConfig{"GpuIndex",
+                  WithAttester("attester { sev_snp {}\n  nvidia_gpus { indices: 64 } }"),
+                  ":5:17: ", "attester.nvidia_gpus.indices: 64 is not between 0 and 63"},
         BadConfig{"StoreOfNoKind", absl::StrCat(kGood, "store {}"),
                   ":6:1: ", "store.etcd: is required"},
         BadConfig{"StoreWithoutEndpoint", absl::StrCat(kGood, "store { etcd {} }"),

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "collective/selector.h"
 #include "daemon/service/local_grpc.h"
 #include "proto/caravan/v1/admin.grpc.pb.h"
 
@@ -68,7 +69,10 @@ v1::CommunicatorInfo Describe(const engine::GroupStatus& group) {
   info.set_expected_sent_bytes(group.expected.sent);
   info.set_tag_failures(group.tag_failures);
   info.set_memory_bytes(group.memory_bytes);
+  info.set_ranks_here(group.local);
   info.set_failure(std::string(group.failure.message()));
+  info.set_selector_table(collective::Canonical(group.selector));
+  info.set_lanes(group.lanes);
   return info;
 }
 
@@ -101,6 +105,9 @@ class Server : public AdminServer, public v1::Admin::Service {
     reply->set_control_address(facts.control_address);
     reply->set_data_address(facts.data_address);
     reply->set_started_unix_ms(absl::ToUnixMillis(facts.started));
+    for (const collective::NamedRate& named : collective::NamedRates()) {
+      (*reply->mutable_rates())[named.name] = facts.rates.*named.rate;
+    }
     for (const auto& session : options_.sessions->List()) {
       *reply->add_sessions() = Describe(*session);
     }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "collective/cost.h"
 #include "daemon/engine/engine.h"
 #include "daemon/service/applications.h"
 #include "daemon/service/refusals.h"
@@ -29,6 +30,7 @@ struct NodeFacts {
   std::string control_address;
   std::string data_address;
   absl::Time started;
+  collective::Rates rates;  // measured at the start, of the suite that communicators prefer
 };
 
 class AdminServer {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CommunicatorManager after creation: its end, and what peers ask.
+#include <sys/eventfd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -52,12 +54,28 @@ absl::StatusOr<std::shared_ptr<engine::SharedMemory>> CommunicatorManager::Ring(
   return (*communicator)->ring;
 }
 
+bool CommunicatorManager::LeaveOthersBehind(Communicator& communicator) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const bool others =
+      std::any_of(communicators_.begin(), communicators_.end(), [&](const auto& entry) {
+        return entry.first != communicator.handle && entry.second->ring != nullptr &&
+               entry.second->membership == communicator.membership;
+      });
+  if (!others) return false;
+  communicator.left->store(true);
+  eventfd_write(communicator.application->wake_fd, 1);
+  communicators_.erase(communicator.handle);
+  return true;
+}
+
 absl::Status CommunicatorManager::Destroy(const Application& application, uint64_t handle) {
   auto communicator = Find(application, handle);
   if (!communicator.ok()) return communicator.status();
   Membership& membership = *(*communicator)->membership;
   // No member is told: those who still need this rank will ask, and get this answer.
   bool first = false;
+  // The others go on until one of them calls an operation that needs this rank.
+  if (LeaveOthersBehind(**communicator)) return absl::OkStatus();
   membership.Decide(
       MakeReport(absl::CancelledError(absl::StrCat(
                      (*communicator)->who, ": application (pid ", application.credentials.pid,

@@ -2,9 +2,11 @@
 #include "daemon/service/communicator_manager.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <new>
 #include <utility>
 
@@ -51,9 +53,17 @@ absl::StatusOr<std::shared_ptr<engine::SharedMemory>> MakeRing(uint32_t rank, ui
 
 CommunicatorManager::CommunicatorManager(Options options)
     : options_(std::move(options)),
-      selector_table_(collective::Canonical(collective::DefaultSelectorTable())),
       finder_(options_.store),
-      rendezvous_(options_.max_communicators),
+      rendezvous_(options_.max_communicators,
+                  [this](v1::Roster* roster) {
+                    ChooseForAll(
+                        options_.facts,
+                        [this](const crypto::SessionId& id) {
+                          const auto session = options_.tools.sessions->Find(id);
+                          return session == nullptr ? absl::ZeroDuration() : session->round_trip();
+                        },
+                        roster);
+                  }),
       workers_(kWorkers),
       arbiter_({.epochs = &epochs_,
                 .engine = options_.engine,
@@ -84,6 +94,7 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
     const std::shared_ptr<Application>& application, const CreateOptions& options) {
   auto communicator = std::make_shared<Communicator>();
   communicator->application = application;
+  communicator->rank = options.rank;
   communicator->who = absl::StrCat("rank ", options.rank, " (", options_.node, ")");
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_) return absl::UnavailableError("the daemon is stopping");
@@ -107,9 +118,10 @@ absl::StatusOr<Lineage> CommunicatorManager::Trace(const Application& applicatio
     return absl::InvalidArgumentError("name, root_address: are the parent's to give");
   }
   const Membership& membership = *(*parent)->membership;
-  auto lineage = TraceLineage(membership.roster(), membership.epoch(), membership.rank(),
+  auto lineage = TraceLineage(membership.roster(), membership.epoch(), (*parent)->rank,
                               options->members, options->rank);
   if (!lineage.ok()) return lineage.status();
+  options->ranks_per_node = lineage->ranks_per_node;
   options->name = lineage->name;
   options->root_address = lineage->root_address;
   options->size = static_cast<uint32_t>(options->members.size());
@@ -127,10 +139,17 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   }
   absl::StatusOr<crypto::SecretBytes> contribution = crypto::SecretBytes::Random(kContributionSize);
   if (!contribution.ok()) return contribution.status();
+  const uint32_t per_node = options.ranks_per_node;
+  if (per_node < 1 || per_node > kMaxRanksPerNode || options.size % per_node != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("ranks_per_node: ", per_node, " is not 1 to ",
+                                                   kMaxRanksPerNode,
+                                                   ", or does not divide the size ", options.size));
+  }
   v1::JoinRequest request;
   request.set_communicator(options.name);
-  request.set_rank(options.rank);
-  request.set_size(options.size);
+  request.set_rank(options.rank / per_node);
+  request.set_size(options.size / per_node);
+  request.set_ranks_per_node(per_node);
   // The contribution is no secret: it only makes the epoch's name one of a kind.
   request.set_contribution(reinterpret_cast<const char*>(contribution->Expose().data()),
                            contribution->size());
@@ -139,7 +158,6 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   for (uint32_t suite : OfferedSuites()) request.add_suites(suite);
   request.set_chunk_log2(options.chunk_log2);
   request.set_lanes(options.lanes);
-  request.set_selector_table(selector_table_);
   request.set_suite(options.suite);
   request.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(options.timeout)));
   request.set_node(options_.node);
@@ -148,18 +166,57 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   auto communicator = Reserve(application, options);
   if (!communicator.ok()) return communicator.status();
   (*communicator)->lineage = std::move(lineage);
-  absl::StatusOr<Joined> joined = JoinAnywhere(**communicator, request, options, deadline);
-  absl::Status status = joined.status();
-  Created created{(*communicator)->handle, ""};
-  if (joined.ok()) {
-    created.suite = SuiteText(joined->roster.suite());
-    status = Establish(**communicator, options, *std::move(joined), deadline);
+  absl::StatusOr<std::string> suite =
+      per_node == 1 ? CreateFor(**communicator, {*communicator}, request, options, deadline)
+                    : CreateTogether(*communicator, request, options, deadline);
+  if (!suite.ok()) {
+    Forget((*communicator)->handle);
+    return suite.status();
   }
-  if (!status.ok()) {
-    Forget(created.handle);
-    return status;
-  }
-  return created;
+  return Created{(*communicator)->handle, *suite};
+}
+
+absl::StatusOr<std::string> CommunicatorManager::CreateFor(Communicator& lead, const Seats& seats,
+                                                           const v1::JoinRequest& request,
+                                                           const CreateOptions& options,
+                                                           absl::Time deadline) {
+  absl::StatusOr<Joined> joined = JoinAnywhere(lead, request, options, deadline);
+  if (!joined.ok()) return joined.status();
+  std::string suite = SuiteText(joined->roster.suite());
+  absl::Status status = Establish(lead, seats, options, *std::move(joined), deadline);
+  if (!status.ok()) return status;
+  return suite;
+}
+
+absl::StatusOr<std::string> CommunicatorManager::CreateTogether(
+    const std::shared_ptr<Communicator>& communicator, const v1::JoinRequest& request,
+    const CreateOptions& options, absl::Time deadline) {
+  LocalParties::Guest guest;
+  guest.party = absl::StrCat(request.rank(), " of ", options.name);
+  guest.terms = absl::StrCat(
+      options.size, " ranks, ", options.ranks_per_node, " a node, chunks of 2^", options.chunk_log2,
+      " bytes, ", options.lanes, " lanes, suite \"", options.suite, "\", deadline ",
+      absl::FormatDuration(options.deadline), ", root \"", options.root_address, "\"");
+  guest.first_rank = request.rank() * options.ranks_per_node;
+  guest.ranks = options.ranks_per_node;
+  guest.rank = options.rank;
+  guest.seat = communicator;
+  return parties_.Join(
+      guest, deadline,
+      [&](const std::vector<std::shared_ptr<LocalSeat>>& all) -> absl::StatusOr<std::string> {
+        Communicator lead;
+        lead.who = JoinerName(request);
+        lead.lineage = communicator->lineage;
+        Seats seats;
+        std::deque<Cancellation::Hook> hooks;
+        for (const std::shared_ptr<LocalSeat>& seat : all) {
+          seats.push_back(std::static_pointer_cast<Communicator>(seat));
+          hooks.emplace_back(seat->cancellation, [&lead, who = seats.back()->who] {
+            lead.cancellation.Cancel(absl::AbortedError(absl::StrCat(who, ": application ended")));
+          });
+        }
+        return CreateFor(lead, seats, request, options, deadline);
+      });
 }
 
 absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAnywhere(
@@ -167,15 +224,15 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAnywhere(
     absl::Time deadline) {
   // Rank 0 of applications that all name its address needs no store.
   const bool by_store =
-      options.root_address.empty() && (options.rank != 0 || options_.store != nullptr);
+      options.root_address.empty() && (request.rank() != 0 || options_.store != nullptr);
   std::unique_ptr<store::Claim> entry;
   if (by_store) {
-    auto entered = finder_.Enter(options.name, options.rank, options_.control_address, deadline,
+    auto entered = finder_.Enter(options.name, request.rank(), options_.control_address, deadline,
                                  communicator.cancellation);
     if (!entered.ok()) return entered.status();
     entry = *std::move(entered);
   }
-  if (options.rank == 0) {
+  if (request.rank() == 0) {
     auto joined = JoinAtRoot(communicator, request, deadline);
     if (!by_store || !absl::IsDeadlineExceeded(joined.status())) return joined;
     return absl::DeadlineExceededError(
@@ -212,7 +269,7 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   if (root_address == options_.control_address) {
     const std::string text =
         absl::StrCat("root_address: ", root_address, " is this node itself, but rank ",
-                     options.rank, " is not the root: a communicator takes one rank of a node");
+                     options.rank, " is not on the root's node: ranks_per_node says how many are");
     // A store may still hold what this node wrote as the root that it was.
     return request.by_store() ? absl::UnavailableError(text) : absl::InvalidArgumentError(text);
   }
@@ -247,8 +304,9 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
 
   OwnPart own;
   own.communicator = options.name;
-  own.rank = options.rank;
-  own.size = options.size;
+  own.rank = request.rank();
+  own.size = request.size();
+  own.ranks_per_node = options.ranks_per_node;
   own.spki = options_.tools.sessions->local_spki();
   own.root_session = (*session)->id();
   own.contribution = request.contribution();
@@ -256,37 +314,37 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   own.policy_digest = options_.policy_digest;
   own.chunk_log2 = options.chunk_log2;
   own.lanes = options.lanes;
-  own.selector_table = selector_table_;
   own.suite = options.suite;
   absl::Status status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
   if (!status.ok()) return status;
   Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}, *session};
   auto secret = UnwrapEpochSecret(reply.wrapped_secret(), (*session)->secret(), joined.epoch,
-                                  static_cast<uint16_t>(options.rank));
+                                  static_cast<uint16_t>(request.rank()));
   if (!secret.ok()) return secret.status();
   joined.secret = *std::move(secret);
   return joined;
 }
 
-absl::Status CommunicatorManager::Establish(Communicator& communicator,
+absl::Status CommunicatorManager::Establish(Communicator& lead, const Seats& seats,
                                             const CreateOptions& options, Joined joined,
                                             absl::Time deadline) {
+  const uint32_t member = options.rank / options.ranks_per_node;
   auto membership =
-      std::make_shared<Membership>(std::move(joined.roster), static_cast<uint16_t>(options.rank),
+      std::make_shared<Membership>(std::move(joined.roster), static_cast<uint16_t>(member),
                                    joined.epoch, std::move(joined.secret));
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    communicator.membership = membership;
+    for (const std::shared_ptr<Communicator>& seat : seats) seat->membership = membership;
   }
   if (absl::Status status = epochs_.Add(membership); !status.ok()) return status;
   // An application that ended before its epoch was known has not been reported to the others.
-  AssemblyFault fault{communicator.cancellation.status(), membership->rank()};
-  if (fault.status.ok() && communicator.lineage.has_value()) {
-    fault.status = CheckLineage(*communicator.lineage, membership->roster());
+  AssemblyFault fault{lead.cancellation.status(), membership->rank()};
+  if (fault.status.ok() && lead.lineage.has_value()) {
+    fault.status = CheckLineage(*lead.lineage, membership->roster());
   }
   if (fault.status.ok()) fault = Assemble(*membership, options_.tools, deadline);
   if (fault.status.ok()) {
-    fault = {StartGroup(communicator, *membership, options), membership->rank()};
+    fault = {StartGroup(seats, *membership, options), membership->rank()};
   }
   if (fault.status.ok()) return absl::OkStatus();
   absl::Status agreed =
@@ -296,21 +354,30 @@ absl::Status CommunicatorManager::Establish(Communicator& communicator,
   return agreed;
 }
 
-absl::Status CommunicatorManager::StartGroup(Communicator& communicator, Membership& membership,
+absl::Status CommunicatorManager::StartGroup(const Seats& seats, Membership& membership,
                                              const CreateOptions& options) {
-  auto ring = MakeRing(options.rank, options.size);
-  if (!ring.ok()) return ring.status();
   engine::GroupConfig group;
   group.deadline = options.deadline;
-  group.selector = collective::DefaultSelectorTable();
-  group.ring = *ring;
-  group.buffers = communicator.application->buffers;
+  auto selector = collective::ParseSelectorTable(membership.roster().selector_table());
+  if (!selector.ok()) return selector.status();
+  group.selector = *std::move(selector);
   group.on_fault = [this, epoch = membership.epoch()](engine::Fault fault) {
     arbiter_.OnFault(epoch, std::move(fault));
   };
   if (absl::Status status = membership.FillGroup(&group); !status.ok()) return status;
-  group.wake_fd = fcntl(communicator.application->wake_fd, F_DUPFD_CLOEXEC, 0);
-  if (group.wake_fd < 0) return absl::ErrnoToStatus(errno, "cannot duplicate the wake eventfd");
+  std::vector<std::shared_ptr<engine::SharedMemory>> rings;
+  for (const std::shared_ptr<Communicator>& seat : seats) {
+    auto ring = MakeRing(seat->rank, options.size);
+    const int wake_fd = ring.ok() ? fcntl(seat->application->wake_fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (wake_fd < 0) {
+      absl::Status status = ring.status();
+      if (ring.ok()) status = absl::ErrnoToStatus(errno, "cannot duplicate the wake eventfd");
+      for (const engine::LocalRank& local : group.local) close(local.wake_fd);
+      return status;
+    }
+    rings.push_back(*ring);
+    group.local.push_back({*std::move(ring), seat->application->buffers, wake_fd, seat->left});
+  }
   if (absl::Status status = options_.engine->AddGroup(std::move(group)); !status.ok()) {
     return status;
   }
@@ -320,12 +387,15 @@ absl::Status CommunicatorManager::StartGroup(Communicator& communicator, Members
     // End() reads `ring` under the same lock: it either sees a communicator that stands, or this
     // sees its reason.
     std::lock_guard<std::mutex> lock(mutex_);
-    if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
-    communicator.ring = *std::move(ring);
+    for (const std::shared_ptr<Communicator>& seat : seats) {
+      if (absl::Status ended = seat->cancellation.status(); !ended.ok()) return ended;
+    }
+    for (size_t k = 0; k < seats.size(); ++k) seats[k]->ring = std::move(rings[k]);
   }
   ops::Log(ops::Level::kInfo, "communicator stands",
            {{"name", options.name},
-            {"rank", options.rank},
+            {"rank", seats.front()->rank},
+            {"ranks here", seats.size()},
             {"size", options.size},
             {"epoch", ShortHex(membership.epoch())},
             {"suite", SuiteText(membership.roster().suite())}});

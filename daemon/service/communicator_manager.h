@@ -5,6 +5,7 @@
 #ifndef CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_
 #define CARAVAN_DAEMON_SERVICE_COMMUNICATOR_MANAGER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,8 +24,10 @@
 #include "daemon/service/epoch_table.h"
 #include "daemon/service/failure.h"
 #include "daemon/service/lineage.h"
+#include "daemon/service/local_party.h"
 #include "daemon/service/peer.h"
 #include "daemon/service/rendezvous.h"
+#include "daemon/service/root_choice.h"
 #include "daemon/service/root_finder.h"
 #include "daemon/service/worker_pool.h"
 
@@ -36,8 +39,9 @@ struct CreateOptions {
   uint32_t rank = 0;
   uint32_t size = 1;
   uint32_t chunk_log2 = 17;
-  uint32_t lanes = 1;
-  std::string suite;  // empty: the root chooses
+  uint32_t lanes = 0;           // 0: as the root chooses
+  uint32_t ranks_per_node = 1;  // that share each node, with consecutive numbers
+  std::string suite;            // empty: the root chooses
   // Not 0: the members are these ranks of that communicator of the application, which may have
   // failed; it gives name and root_address.
   uint64_t parent = 0;
@@ -59,6 +63,7 @@ class CommunicatorManager : public PeerHandler {
     engine::Engine* engine = nullptr;  // likewise
     store::Store* store = nullptr;     // likewise; null: none
     absl::Duration arbitration_try = absl::Seconds(1);
+    RootFacts facts;  // what this node chooses by, where it is a root
   };
   explicit CommunicatorManager(Options options);
   ~CommunicatorManager() override;
@@ -100,15 +105,16 @@ class CommunicatorManager : public PeerHandler {
                                  v1::DescribeOperationReply* reply) override;
 
  private:
-  struct Communicator {
+  struct Communicator : LocalSeat {
     uint64_t handle = 0;
     std::shared_ptr<Application> application;
-    std::string who;            // "rank 1 (node-b)"
-    Cancellation cancellation;  // set when the application ends
+    uint32_t rank = 0;
+    std::string who;  // "rank 1 (node-b)"
     std::optional<Lineage> lineage;
     // Guarded by the manager's mutex.
     std::shared_ptr<Membership> membership;
     std::shared_ptr<engine::SharedMemory> ring;  // once it stands
+    const std::shared_ptr<std::atomic<bool>> left = std::make_shared<std::atomic<bool>>(false);
   };
   struct Joined {
     v1::Roster roster;
@@ -128,11 +134,21 @@ class CommunicatorManager : public PeerHandler {
   // By whichever of the two it takes.
   absl::StatusOr<Joined> JoinAnywhere(Communicator& communicator, const v1::JoinRequest& request,
                                       const CreateOptions& options, absl::Time deadline);
-  absl::Status Establish(Communicator& communicator, const CreateOptions& options, Joined joined,
-                         absl::Time deadline);
-  absl::Status StartGroup(Communicator& communicator, Membership& membership,
-                          const CreateOptions& options);
+  // What the node's own ranks make together; by itself where ranks share no node.
+  using Seats = std::vector<std::shared_ptr<Communicator>>;
+  absl::StatusOr<std::string> CreateTogether(const std::shared_ptr<Communicator>& communicator,
+                                             const v1::JoinRequest& request,
+                                             const CreateOptions& options, absl::Time deadline);
+  // Joins and establishes for all `seats`, as `lead`. The suite.
+  absl::StatusOr<std::string> CreateFor(Communicator& lead, const Seats& seats,
+                                        const v1::JoinRequest& request,
+                                        const CreateOptions& options, absl::Time deadline);
+  absl::Status Establish(Communicator& lead, const Seats& seats, const CreateOptions& options,
+                         Joined joined, absl::Time deadline);
+  absl::Status StartGroup(const Seats& seats, Membership& membership, const CreateOptions& options);
   void Forget(uint64_t handle);
+  // Whether other ranks of this node stand in the communicator; its handle is forgotten then.
+  bool LeaveOthersBehind(Communicator& communicator);
   // Ends it on all ranks with `reason`, then here for good.
   void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);
   absl::StatusOr<std::shared_ptr<Communicator>> Find(const Application& application,
@@ -141,9 +157,9 @@ class CommunicatorManager : public PeerHandler {
                                            absl::Time deadline) const;
 
   const Options options_;
-  const std::string selector_table_;
   const RootFinder finder_;
   Rendezvous rendezvous_;
+  LocalParties parties_;
   EpochTable epochs_;
   WorkerPool workers_;
   FailureArbiter arbiter_;

@@ -97,6 +97,20 @@ TEST_P(Sizes, StandOnAllRanksWithTheSameKeys) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Sizes, testing::Values(1, 2, 3, 5, 8));
 
+TEST(Communicators, ChooseByTheRootsTableOnEveryRank) {
+  FakeCluster cluster(3);
+  StandUp(cluster, 3, /*lanes=*/0);
+  const collective::SelectorTable& table = cluster[0].engine->group()->selector;
+  ASSERT_GT(table.size(), 1u);
+  EXPECT_EQ(table.front().max_bytes, FakeCluster::RingLimitOf(0));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(cluster[i].engine->group()->selector, table);
+    for (const engine::Peer& peer : cluster[i].engine->group()->peers) {
+      EXPECT_EQ(peer.lanes.size(), 1u) << "nobody asked for a number";
+    }
+  }
+}
+
 TEST(Communicators, FailAlikeWhenRanksDisagree) {
   FakeCluster cluster(2);
   std::future<Result> root = Start(cluster, 0, OptionsFor(0, 2));

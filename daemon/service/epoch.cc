@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "collective/selector.h"
 #include "crypto/aead.h"
 #include "crypto/nonce_ledger.h"
 
@@ -69,7 +70,14 @@ absl::Status CheckRoster(const v1::Roster& roster) {
   if (roster.lanes() < 1 || roster.lanes() > kMaxLanes) {
     return Bad(absl::StrCat("lanes is ", roster.lanes(), ", not 1 to 16"));
   }
+  if (roster.ranks_per_node() > kMaxRanksPerNode) {
+    return Bad(absl::StrCat("ranks_per_node is ", roster.ranks_per_node(), ", not 1 to ",
+                            kMaxRanksPerNode));
+  }
   if (roster.selector_table().size() > kMaxSelectorTable) return Bad("selector_table is too long");
+  if (auto table = collective::ParseSelectorTable(roster.selector_table()); !table.ok()) {
+    return Bad(table.status().message());
+  }
   if (roster.suite() != 1 && roster.suite() != 2) {
     return Bad(absl::StrCat("suite ", roster.suite(), " is unknown"));
   }
@@ -105,8 +113,10 @@ absl::Status CheckRosterFor(const v1::Roster& roster, const OwnPart& own,
     return Bad("policy_digest is not the one of this node's policy");
   }
   if (roster.chunk_log2() != own.chunk_log2) return Bad("chunk_log2 differs from the request");
-  if (roster.lanes() != own.lanes) return Bad("lanes differs from the request");
-  if (roster.selector_table() != own.selector_table) return Bad("selector_table differs");
+  if (own.lanes != 0 && roster.lanes() != own.lanes) return Bad("lanes differs from the request");
+  if (RanksPerNode(roster) != own.ranks_per_node) {
+    return Bad("ranks_per_node differs from the request");
+  }
   if (!own.suite.empty() && SuiteText(roster.suite()) != own.suite) {
     return Bad(absl::StrCat("suite is ", SuiteText(roster.suite()), ", asked for ", own.suite));
   }
@@ -127,6 +137,7 @@ crypto::EpochId ComputeEpochId(const v1::Roster& roster) {
   writer.Fixed(crypto::AsBytes(roster.policy_digest()));
   writer.U8(static_cast<uint8_t>(roster.chunk_log2()));
   writer.Prefixed(roster.selector_table());
+  writer.U32(RanksPerNode(roster));
   return crypto::Sha256(writer.span());
 }
 
@@ -173,9 +184,16 @@ absl::StatusOr<crypto::SecretBytes> UnwrapEpochSecret(absl::string_view wrapped,
   return secret;
 }
 
-std::string RankName(const v1::Roster& roster, uint32_t rank) {
-  if (rank >= static_cast<uint32_t>(roster.members_size())) return absl::StrCat("rank ", rank);
-  return absl::StrCat("rank ", rank, " (", roster.members(rank).node(), ")");
+std::string RanksText(uint32_t member, uint32_t ranks_per_node) {
+  if (ranks_per_node == 1) return absl::StrCat("rank ", member);
+  const uint32_t first = member * ranks_per_node;
+  return absl::StrCat("ranks ", first, "-", first + ranks_per_node - 1);
+}
+
+std::string RankName(const v1::Roster& roster, uint32_t member) {
+  const std::string ranks = RanksText(member, RanksPerNode(roster));
+  if (member >= static_cast<uint32_t>(roster.members_size())) return ranks;
+  return absl::StrCat(ranks, " (", roster.members(static_cast<int>(member)).node(), ")");
 }
 
 absl::StatusOr<crypto::Suite> ParseSuite(absl::string_view name) {

@@ -28,6 +28,7 @@ inline constexpr size_t kMaxNodeName = 64;
 inline constexpr size_t kMaxAddress = 300;
 inline constexpr size_t kMaxSuites = 8;
 inline constexpr uint32_t kMaxLanes = 16;
+inline constexpr uint32_t kMaxRanksPerNode = 64;
 
 // What the roster says of this member, to be compared with what this member asked for.
 struct OwnPart {
@@ -40,21 +41,21 @@ struct OwnPart {
   std::vector<uint32_t> suites;
   crypto::Sha256Digest policy_digest{};
   uint32_t chunk_log2 = 0;
-  uint32_t lanes = 0;
-  std::string selector_table;
+  uint32_t lanes = 0;  // 0: as the root chooses
+  uint32_t ranks_per_node = 1;
   std::string suite;  // asked for, or empty
 };
 
 // Checks a roster from outside: sizes and bounds, each rank once and in order, no node twice, a
-// suite that every member offers. InvalidArgument names the field.
+// suite that every member offers, a selector table that is one. InvalidArgument names the field.
 absl::Status CheckRoster(const v1::Roster& roster);
 // CheckRoster, and that it says what `own` asked for and that the root is `root_spki`.
 absl::Status CheckRosterFor(const v1::Roster& roster, const OwnPart& own,
                             const crypto::Sha256Digest& root_spki);
 
 // SHA-256 of the canonical encoding: name, generation, per rank {SPKI, session with the root,
-// contribution, offers}, suite, policy digest, chunk size, selector table. The roster must have
-// passed CheckRoster.
+// contribution, offers}, suite, policy digest, chunk size, selector table, ranks a node. The roster
+// must have passed CheckRoster.
 crypto::EpochId ComputeEpochId(const v1::Roster& roster);
 
 // The epoch secret sealed for one recipient: AES-256-GCM under its wrap key, nonce 0, associated
@@ -68,8 +69,15 @@ absl::StatusOr<crypto::SecretBytes> UnwrapEpochSecret(absl::string_view wrapped,
                                                       const crypto::EpochId& epoch,
                                                       uint16_t recipient);
 
-// "rank 1 (node-b)"
-std::string RankName(const v1::Roster& roster, uint32_t rank);
+// "rank 1", or "ranks 2-3" where they share the member's node.
+std::string RanksText(uint32_t member, uint32_t ranks_per_node);
+// The same with its node: "rank 1 (node-b)".
+std::string RankName(const v1::Roster& roster, uint32_t member);
+// Of a JoinRequest or a Roster: left out, it is 1.
+template <typename Message>
+uint32_t RanksPerNode(const Message& message) {
+  return message.ranks_per_node() == 0 ? 1 : message.ranks_per_node();
+}
 // "AES_256_GCM" to its wire value and back. InvalidArgument lists what is known.
 absl::StatusOr<crypto::Suite> ParseSuite(absl::string_view name);
 std::string SuiteText(uint32_t suite);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "collective/selector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -21,7 +22,7 @@ v1::Roster GoodRoster(int size = 3) {
   roster.set_policy_digest(std::string(32, 'p'));
   roster.set_chunk_log2(17);
   roster.set_lanes(2);
-  roster.set_selector_table("table");
+  roster.set_selector_table(collective::Canonical({}));
   for (int i = 0; i < size; ++i) {
     v1::Member* member = roster.add_members();
     member->set_rank(i);
@@ -51,7 +52,6 @@ OwnPart PartOf(const v1::Roster& roster, uint32_t rank) {
   own.policy_digest = *ToArray<32>(roster.policy_digest(), "policy");
   own.chunk_log2 = 17;
   own.lanes = 2;
-  own.selector_table = "table";
   return own;
 }
 
@@ -119,9 +119,23 @@ INSTANTIATE_TEST_SUITE_P(
                "policy_digest"},
         Damage{"Chunk", [](v1::Roster* r) { r->set_chunk_log2(19); }, "chunk_log2 is 19"},
         Damage{"Lanes", [](v1::Roster* r) { r->set_lanes(0); }, "lanes is 0"},
+        Damage{"RanksPerNode", [](v1::Roster* r) { r->set_ranks_per_node(2); },
+               "ranks_per_node differs"},
+        Damage{"TooManyRanksPerNode", [](v1::Roster* r) { r->set_ranks_per_node(65); },
+               "ranks_per_node is 65"},
         Damage{"Selector", [](v1::Roster* r) { r->set_selector_table("other"); },
-               "selector_table differs"}),
+               "selector table: has"}),
     [](const testing::TestParamInfo<Damage>& info) { return info.param.name; });
+
+TEST(Roster, MayHaveAnyTableAndLanesWhereNoneWereAskedFor) {
+  v1::Roster roster = GoodRoster();
+  OwnPart own = PartOf(roster, 1);
+  own.lanes = 0;
+  roster.set_lanes(3);
+  roster.set_selector_table(collective::Canonical(
+      {{collective::Operation::kAllReduce, 100, 3, collective::Algorithm::kRing}}));
+  EXPECT_TRUE(CheckRosterFor(roster, own, *ToArray<32>(roster.members(0).spki(), "spki")).ok());
+}
 
 TEST(EpochId, ChangesWithEveryPartThatIsBound) {
   std::set<crypto::EpochId> ids;
@@ -133,6 +147,7 @@ TEST(EpochId, ChangesWithEveryPartThatIsBound) {
   add([](v1::Roster*) {});
   add([](v1::Roster* r) { r->set_communicator("trai"); });
   add([](v1::Roster* r) { r->set_generation(8); });
+  add([](v1::Roster* r) { r->set_ranks_per_node(2); });
   add([](v1::Roster* r) { r->mutable_members(0)->set_contribution(std::string(32, 'x')); });
   add([](v1::Roster* r) { r->mutable_members(1)->set_spki(std::string(32, 'x')); });
   add([](v1::Roster* r) { r->mutable_members(1)->set_root_session(std::string(16, 'x')); });
@@ -142,7 +157,7 @@ TEST(EpochId, ChangesWithEveryPartThatIsBound) {
   add([](v1::Roster* r) { r->set_policy_digest(std::string(32, 'x')); });
   add([](v1::Roster* r) { r->set_chunk_log2(16); });
   add([](v1::Roster* r) { r->set_selector_table("tables"); });
-  EXPECT_EQ(ids.size(), 12u);
+  EXPECT_EQ(ids.size(), 13u);
 }
 
 class EpochSecret : public testing::Test {

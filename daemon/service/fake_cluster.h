@@ -223,6 +223,9 @@ class FakeCluster {
     crypto::SessionId id_;
   };
 
+  // Up to how many bytes node i, as a root, has allreduce done by the ring.
+  static uint64_t RingLimitOf(int i) { return 1000 + static_cast<uint64_t>(i); }
+
   explicit FakeCluster(int size, uint32_t max_communicators = 8) {
     for (int i = 0; i < size; ++i) {
       auto node = std::make_unique<FakeNode>();
@@ -236,6 +239,9 @@ class FakeCluster {
       options.max_communicators = max_communicators;
       options.engine = node->engine.get();
       options.arbitration_try = absl::Milliseconds(200);
+      // Every node would choose otherwise, as a root.
+      options.facts.choices = {{collective::Operation::kAllReduce, RingLimitOf(i),
+                                collective::kMaxSelectorRanks, collective::Algorithm::kRing}};
       options.tools.sessions = node->sessions.get();
       options.tools.peer = [this](const session::Session& session) {
         return std::make_shared<Client>(Of(session.peer_spki()), session.id());

@@ -38,22 +38,27 @@ std::string SuiteAsked(const v1::JoinRequest& request) {
   return request.suite().empty() ? "any suite" : request.suite();
 }
 
+std::string LanesAsked(const v1::JoinRequest& request) {
+  return request.lanes() == 0 ? "any number of" : absl::StrCat(request.lanes());
+}
+
 // What both must have in common. Empty when they agree.
 std::string Difference(const v1::JoinRequest& a, const v1::JoinRequest& b) {
   auto differ = [&](auto x, absl::string_view unit, auto y) {
     return absl::StrCat(JoinerName(a), " asked for ", x, unit, ", ", JoinerName(b), " for ", y);
   };
-  if (a.size() != b.size()) return differ(a.size(), " ranks", b.size());
+  if (RanksPerNode(a) != RanksPerNode(b)) {
+    return differ(RanksPerNode(a), " ranks a node", RanksPerNode(b));
+  }
+  if (a.size() != b.size()) {
+    return differ(a.size() * RanksPerNode(a), " ranks", b.size() * RanksPerNode(b));
+  }
   if (a.chunk_log2() != b.chunk_log2()) {
     return differ(absl::StrCat("chunks of 2^", a.chunk_log2()), " bytes",
                   absl::StrCat("2^", b.chunk_log2()));
   }
-  if (a.lanes() != b.lanes()) return differ(a.lanes(), " lanes", b.lanes());
+  if (a.lanes() != b.lanes()) return differ(LanesAsked(a), " lanes", LanesAsked(b));
   if (a.suite() != b.suite()) return differ(SuiteAsked(a), "", SuiteAsked(b));
-  if (a.selector_table() != b.selector_table()) {
-    return absl::StrCat(JoinerName(a), " and ", JoinerName(b),
-                        " choose algorithms by different tables: run the same version on both");
-  }
   if (a.policy_digest() != b.policy_digest()) {
     return absl::StrCat(JoinerName(a), " has policy ", PolicyText(a), "…, ", JoinerName(b), " ",
                         PolicyText(b), "…: all members need the same policy");
@@ -64,7 +69,7 @@ std::string Difference(const v1::JoinRequest& a, const v1::JoinRequest& b) {
 }  // namespace
 
 std::string JoinerName(const v1::JoinRequest& request) {
-  return absl::StrCat("rank ", request.rank(), " (", request.node(), ")");
+  return absl::StrCat(RanksText(request.rank(), RanksPerNode(request)), " (", request.node(), ")");
 }
 
 absl::Status CheckJoin(const v1::JoinRequest& request) {
@@ -81,8 +86,12 @@ absl::Status CheckJoin(const v1::JoinRequest& request) {
       request.chunk_log2() > crypto::kMaxChunkLog2) {
     return Bad("chunk_log2", absl::StrCat(request.chunk_log2(), " is not 14 to 18"));
   }
-  if (request.lanes() < 1 || request.lanes() > kMaxLanes) {
-    return Bad("lanes", absl::StrCat(request.lanes(), " is not 1 to ", kMaxLanes));
+  if (request.lanes() > kMaxLanes) {
+    return Bad("lanes", absl::StrCat(request.lanes(), " is not 0 to ", kMaxLanes));
+  }
+  if (request.ranks_per_node() > kMaxRanksPerNode) {
+    return Bad("ranks_per_node",
+               absl::StrCat(request.ranks_per_node(), " is not 1 to ", kMaxRanksPerNode));
   }
   if (!request.suite().empty()) {
     if (auto suite = ParseSuite(request.suite()); !suite.ok()) return suite.status();
@@ -96,9 +105,6 @@ absl::Status CheckJoin(const v1::JoinRequest& request) {
   }
   if (request.suites().empty() || static_cast<size_t>(request.suites_size()) > kMaxSuites) {
     return Bad("suites", "are not 1 to 8");
-  }
-  if (request.selector_table().size() > kMaxSelectorTable) {
-    return Bad("selector_table", "is longer than 16384 bytes");
   }
   if (request.policy_digest().size() != 32) return Bad("policy_digest", "is not 32 bytes");
   if (!IsNodeName(request.node())) return Bad("node", "is not 1 to 64 of [a-z0-9.-]");
@@ -122,12 +128,14 @@ absl::Status Gathering::Add(Joiner joiner, uint64_t ticket) {
     if (rank == request.rank() && same_node) continue;
     if (rank == request.rank()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "rank ", rank, " is claimed by both ", other.request.node(), " and ", request.node()));
+          RanksText(rank, RanksPerNode(request)), RanksPerNode(request) == 1 ? " is" : " are",
+          " claimed by both ", other.request.node(), " and ", request.node()));
     }
     if (same_node) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "ranks ", std::min(rank, request.rank()), " and ", std::max(rank, request.rank()),
-          " are both of node ", request.node(), ": a communicator takes one rank of a node"));
+          RanksText(std::min(rank, request.rank()), RanksPerNode(request)), " and ",
+          RanksText(std::max(rank, request.rank()), RanksPerNode(request)), " are both of node ",
+          request.node(), ": give the number of ranks a node (ranks_per_node)"));
     }
     // The lowest rank that is there stands for all: they agree among themselves.
     if (std::string text = Difference(request, other.request); !text.empty()) {
@@ -141,15 +149,20 @@ absl::Status Gathering::Add(Joiner joiner, uint64_t ticket) {
 
 std::string Gathering::Missing() const {
   constexpr size_t kShown = 8;
-  std::vector<uint32_t> missing;
+  const uint32_t per_node =
+      members_.empty() ? 1 : RanksPerNode(members_.begin()->second.joiner.request);
+  std::vector<std::string> missing;
   for (uint32_t rank = 0; rank < size(); ++rank) {
-    if (members_.count(rank) == 0) missing.push_back(rank);
+    // "rank 2" or "ranks 4-5", of which the list repeats the number alone.
+    std::string text = RanksText(rank, per_node);
+    if (members_.count(rank) == 0) missing.push_back(text.substr(text.find(' ') + 1));
   }
   size_t count = missing.size();
   missing.resize(std::min(count, kShown));
   std::string more = count > kShown ? absl::StrCat(" and ", count - kShown, " more") : "";
-  return absl::StrCat(count == 1 ? "rank " : "ranks ", absl::StrJoin(missing, ", "), more,
-                      count == 1 ? " has not joined" : " have not joined");
+  const bool one = count == 1 && per_node == 1;
+  return absl::StrCat(one ? "rank " : "ranks ", absl::StrJoin(missing, ", "), more,
+                      one ? " has not joined" : " have not joined");
 }
 
 absl::StatusOr<uint32_t> Gathering::ChooseSuite() const {
@@ -189,7 +202,7 @@ absl::StatusOr<v1::Roster> Gathering::MakeRoster(uint64_t generation) const {
   roster.set_policy_digest(root.policy_digest());
   roster.set_chunk_log2(root.chunk_log2());
   roster.set_lanes(root.lanes());
-  roster.set_selector_table(root.selector_table());
+  roster.set_ranks_per_node(RanksPerNode(root));
   for (const auto& [rank, entry] : members_) {
     const v1::JoinRequest& request = entry.joiner.request;
     v1::Member* member = roster.add_members();

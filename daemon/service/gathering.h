@@ -41,7 +41,8 @@ class Gathering {
   // "ranks 2, 3 have not joined"
   std::string Missing() const;
 
-  // InvalidArgument when the ranks share no suite. Precondition: complete().
+  // Without a selector table, and with 0 lanes where nobody asked for a number: the root chooses
+  // them. InvalidArgument when the ranks share no suite. Precondition: complete().
   absl::StatusOr<v1::Roster> MakeRoster(uint64_t generation) const;
 
  private:

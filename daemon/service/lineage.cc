@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/lineage.h"
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "crypto/hash.h"
@@ -29,20 +31,38 @@ std::string ChildName(const std::string& parent, const crypto::EpochId& epoch,
 absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, const crypto::EpochId& epoch,
                                      uint32_t parent_rank, const std::vector<uint32_t>& members,
                                      uint32_t rank) {
-  const uint32_t size = static_cast<uint32_t>(parent.members_size());
+  const uint32_t per_node = RanksPerNode(parent);
+  const uint32_t size = static_cast<uint32_t>(parent.members_size()) * per_node;
   if (members.empty() || members.size() > size) {
     return absl::InvalidArgumentError(
         absl::StrCat("members: ", members.size(), " of a communicator of ", size));
   }
   std::vector<bool> seen(size, false);
-  Lineage lineage;
+  std::vector<uint32_t> nodes;     // in the order of the new ranks
+  std::vector<uint32_t> ranks_of;  // of each of them
   for (const uint32_t member : members) {
     if (member >= size || seen[member]) {
       return absl::InvalidArgumentError(
           absl::StrCat("members: rank ", member, " of ", size, " is out of range or named twice"));
     }
     seen[member] = true;
-    lineage.spkis.push_back(parent.members(static_cast<int>(member)).spki());
+    const uint32_t node = member / per_node;
+    if (nodes.empty() || nodes.back() != node) {
+      nodes.push_back(node);
+      ranks_of.push_back(0);
+    }
+    ++ranks_of.back();
+  }
+  Lineage lineage;
+  lineage.ranks_per_node = ranks_of.front();
+  std::set<uint32_t> once;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (ranks_of[i] != lineage.ranks_per_node || !once.insert(nodes[i]).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "members: each node must have as many ranks among them, with consecutive new numbers: ",
+          RankName(parent, nodes[i]), " does not"));
+    }
+    lineage.spkis.push_back(parent.members(static_cast<int>(nodes[i])).spki());
   }
   if (rank >= members.size() || members[rank] != parent_rank) {
     return absl::InvalidArgumentError(absl::StrCat("rank: ", rank,
@@ -50,7 +70,7 @@ absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, const crypto::Epo
                                                    parent_rank, " of the parent"));
   }
   lineage.name = ChildName(parent.communicator(), epoch, members);
-  lineage.root_address = parent.members(static_cast<int>(members[0])).control_address();
+  lineage.root_address = parent.members(static_cast<int>(nodes.front())).control_address();
   return lineage;
 }
 

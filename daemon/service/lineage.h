@@ -19,12 +19,14 @@ namespace caravan::service {
 struct Lineage {
   std::string name;                // of the new communicator: the same on all its ranks
   std::string root_address;        // of its rank 0
-  std::vector<std::string> spkis;  // of its members, by new rank
+  std::vector<std::string> spkis;  // of its nodes, in the order of the new ranks
+  uint32_t ranks_per_node = 1;
 };
 
 // `epoch` is the parent's: parents of one name have children of different ones. `members`: ranks of
-// the parent, in the order of the new ranks; `rank` is the new one of the node
-// that was `parent_rank`. InvalidArgument names the field.
+// the parent, in the order of the new ranks; `rank` is the new one of the parent's `parent_rank`.
+// InvalidArgument names the field: where ranks share nodes, each node has as many among them, with
+// consecutive new numbers.
 absl::StatusOr<Lineage> TraceLineage(const v1::Roster& parent, const crypto::EpochId& epoch,
                                      uint32_t parent_rank, const std::vector<uint32_t>& members,
                                      uint32_t rank);

@@ -63,6 +63,26 @@ TEST(Lineage, RefusesMembersThatCannotBe) {
   EXPECT_THAT(why({0, 1}, 2), HasSubstr("rank: 2"));
 }
 
+TEST(Lineage, GroupsRanksThatShareNodes) {
+  v1::Roster parent = Parent(3);
+  parent.set_ranks_per_node(2);  // ranks 0-1, 2-3, 4-5
+  auto pairs = TraceLineage(parent, kEpoch, 5, {4, 5, 0, 1}, 1);
+  ASSERT_TRUE(pairs.ok()) << pairs.status();
+  EXPECT_EQ(pairs->ranks_per_node, 2u);
+  EXPECT_THAT(pairs->spkis, ElementsAre(std::string(32, 'c'), std::string(32, 'a')));
+  EXPECT_EQ(pairs->root_address, "10.0.0.2:7400");
+  auto rail = TraceLineage(parent, kEpoch, 3, {1, 3, 5}, 1);
+  ASSERT_TRUE(rail.ok()) << rail.status();
+  EXPECT_EQ(rail->ranks_per_node, 1u);
+  EXPECT_EQ(rail->spkis.size(), 3u);
+  auto why = [&](const std::vector<uint32_t>& members) {
+    return std::string(TraceLineage(parent, kEpoch, 0, members, 0).status().message());
+  };
+  EXPECT_THAT(why({0, 1, 2}), HasSubstr("ranks 2-3 (node1) does not"));
+  EXPECT_THAT(why({0, 2, 1, 3}), HasSubstr("consecutive new numbers: ranks 0-1 (node0)"));
+  EXPECT_THAT(why({0, 6}), HasSubstr("members: rank 6 of 6"));
+}
+
 TEST(Lineage, RefusesANodeThatWasNoMember) {
   auto lineage = TraceLineage(Parent(3), kEpoch, 0, {0, 2}, 0);
   v1::Roster roster;

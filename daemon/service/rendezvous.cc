@@ -27,6 +27,7 @@ void Rendezvous::Finish(const std::string& name, Open& open, absl::Status failur
 void Rendezvous::Complete(const std::string& name, Open& open) {
   absl::StatusOr<v1::Roster> roster = open.gathering.MakeRoster(next_generation_);
   if (!roster.ok()) return Finish(name, open, roster.status());
+  choose_(&*roster);
   absl::StatusOr<crypto::SecretBytes> secret = crypto::SecretBytes::Random(kEpochSecretSize);
   if (!secret.ok()) return Finish(name, open, secret.status());
   ++next_generation_;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,8 +32,10 @@ struct Gathered {
 // Thread-safe.
 class Rendezvous {
  public:
+  // What the root chooses for all: see ChooseForAll. Must not block.
+  using Choose = std::function<void(v1::Roster*)>;
   // At most `max_open` communicators may be gathering at a time.
-  explicit Rendezvous(size_t max_open) : max_open_(max_open) {}
+  Rendezvous(size_t max_open, Choose choose) : max_open_(max_open), choose_(std::move(choose)) {}
 
   // Adds the joiner and blocks until all ranks are there. The first thing that goes wrong (a
   // contradiction, a deadline, a joiner that leaves) ends the gathering for all who wait, with
@@ -58,6 +61,7 @@ class Rendezvous {
   void Complete(const std::string& name, Open& open);
 
   const size_t max_open_;
+  const Choose choose_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::shared_ptr<Open>> open_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "daemon/service/epoch.h"
+#include "daemon/service/root_choice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -33,12 +34,16 @@ Joiner MakeJoiner(uint32_t rank, uint32_t size) {
   request.add_suites(2);
   request.set_chunk_log2(17);
   request.set_lanes(1);
-  request.set_selector_table("table");
   request.set_node(absl::StrCat("node-", std::string(1, kLetters[rank])));
   request.set_policy_digest(std::string(32, 'p'));
   joiner.spki.fill(static_cast<uint8_t>(rank + 1));
   if (rank != 0) joiner.root_session.fill(static_cast<uint8_t>(rank));
   return joiner;
+}
+
+void Choose(v1::Roster* roster) {
+  ChooseForAll(
+      RootFacts{}, [](const crypto::SessionId&) { return absl::ZeroDuration(); }, roster);
 }
 
 using Result = absl::StatusOr<std::shared_ptr<const Gathered>>;
@@ -52,7 +57,7 @@ std::future<Result> Start(
 }
 
 TEST(Rendezvous, GivesAllRanksOneRosterAndSecret) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   std::vector<std::future<Result>> joins;
   for (uint32_t rank : {2u, 0u, 3u, 1u}) {
     joins.push_back(Start(rendezvous, MakeJoiner(rank, 4)));
@@ -71,7 +76,7 @@ TEST(Rendezvous, GivesAllRanksOneRosterAndSecret) {
 }
 
 TEST(Rendezvous, MakesALaterGenerationEachTime) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   Result one = Start(rendezvous, MakeJoiner(0, 1)).get();
   Result two = Start(rendezvous, MakeJoiner(0, 1)).get();
   ASSERT_TRUE(one.ok() && two.ok());
@@ -88,7 +93,7 @@ struct Contradiction {
 class Contradictions : public testing::TestWithParam<Contradiction> {};
 
 TEST_P(Contradictions, EndTheGatheringForAllWithBothSidesNamed) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   std::future<Result> root = Start(rendezvous, MakeJoiner(0, 3));
   absl::SleepFor(absl::Milliseconds(100));
   Joiner other = MakeJoiner(1, 3);
@@ -107,15 +112,17 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"Rank", [](Joiner* j) { j->request.set_rank(0); },
                       "rank 0 is claimed by both node-a and node-b"},
         Contradiction{"Node", [](Joiner* j) { j->spki.fill(1); },
-                      "ranks 0 and 1 are both of node node-b"},
+                      "rank 0 and rank 1 are both of node node-b"},
         Contradiction{"Chunk", [](Joiner* j) { j->request.set_chunk_log2(14); },
                       "rank 1 (node-b) asked for chunks of 2^14 bytes, rank 0 (node-a) for 2^17"},
         Contradiction{"Lanes", [](Joiner* j) { j->request.set_lanes(2); },
                       "rank 1 (node-b) asked for 2 lanes, rank 0 (node-a) for 1"},
+        Contradiction{"RanksPerNode", [](Joiner* j) { j->request.set_ranks_per_node(2); },
+                      "ranks 2-3 (node-b) asked for 2 ranks a node, rank 0 (node-a) for 1"},
         Contradiction{"Suite", [](Joiner* j) { j->request.set_suite("CHACHA20_POLY1305"); },
                       "asked for CHACHA20_POLY1305, rank 0 (node-a) for any suite"},
-        Contradiction{"Selector", [](Joiner* j) { j->request.set_selector_table("x"); },
-                      "different tables"},
+        Contradiction{"AnyLanes", [](Joiner* j) { j->request.set_lanes(0); },
+                      "rank 1 (node-b) asked for any number of lanes, rank 0 (node-a) for 1"},
         Contradiction{"Policy",
                       [](Joiner* j) { j->request.set_policy_digest(std::string(32, 'q')); },
                       "rank 1 (node-b) has policy 7171717171717171…, rank 0 (node-a) "
@@ -132,13 +139,14 @@ TEST(Rendezvous, RefusesMalformedRequestsAloneAndByField) {
       {[](v1::JoinRequest* r) { r->set_rank(3); }, "rank: 3 is not below the size 3"},
       {[](v1::JoinRequest* r) { r->set_chunk_log2(13); }, "chunk_log2"},
       {[](v1::JoinRequest* r) { r->set_lanes(17); }, "lanes"},
+      {[](v1::JoinRequest* r) { r->set_ranks_per_node(65); }, "ranks_per_node: 65"},
       {[](v1::JoinRequest* r) { r->set_suite("DES"); }, "suite"},
       {[](v1::JoinRequest* r) { r->set_contribution("x"); }, "contribution"},
       {[](v1::JoinRequest* r) { r->clear_suites(); }, "suites"},
       {[](v1::JoinRequest* r) { r->set_policy_digest("x"); }, "policy_digest"},
       {[](v1::JoinRequest* r) { r->set_node("a b\n"); }, "node"},
   };
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   std::future<Result> root = Start(rendezvous, MakeJoiner(0, 3));
   for (const auto& test : cases) {
     Joiner joiner = MakeJoiner(1, 3);
@@ -152,7 +160,7 @@ TEST(Rendezvous, RefusesMalformedRequestsAloneAndByField) {
 }
 
 TEST(Rendezvous, ChoosesWhatAllOffer) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   Joiner root = MakeJoiner(0, 2);
   Joiner other = MakeJoiner(1, 2);
   other.request.clear_suites();
@@ -175,7 +183,7 @@ TEST(Rendezvous, ChoosesWhatAllOffer) {
 }
 
 TEST(Rendezvous, NamesWhoIsMissingAtTheFirstDeadline) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   std::future<Result> patient = Start(rendezvous, MakeJoiner(0, 4));
   std::future<Result> hasty = Start(rendezvous, MakeJoiner(1, 4), absl::Milliseconds(150));
   absl::Status status = hasty.get().status();
@@ -186,7 +194,7 @@ TEST(Rendezvous, NamesWhoIsMissingAtTheFirstDeadline) {
 }
 
 TEST(Rendezvous, EndsForAllWhenARankLeaves) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   std::atomic<bool> gone{false};
   std::future<Result> root = Start(rendezvous, MakeJoiner(0, 3));
   std::future<Result> leaver =
@@ -201,7 +209,7 @@ TEST(Rendezvous, EndsForAllWhenARankLeaves) {
 }
 
 TEST(Rendezvous, LetsARankTakeItsOwnPlaceAgain) {
-  Rendezvous rendezvous(8);
+  Rendezvous rendezvous(8, Choose);
   std::future<Result> old = Start(rendezvous, MakeJoiner(1, 2));
   absl::SleepFor(absl::Milliseconds(50));
   std::future<Result> again = Start(rendezvous, MakeJoiner(1, 2));
@@ -212,7 +220,7 @@ TEST(Rendezvous, LetsARankTakeItsOwnPlaceAgain) {
 }
 
 TEST(Rendezvous, IsBounded) {
-  Rendezvous rendezvous(2);
+  Rendezvous rendezvous(2, Choose);
   std::vector<std::future<Result>> waiting;
   for (int i = 0; i < 2; ++i) {
     Joiner joiner = MakeJoiner(0, 2);

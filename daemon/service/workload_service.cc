@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -70,6 +71,7 @@ class Server : public WorkloadServer, public v1::Workload::Service {
       options->chunk_log2 = request->chunk_log2();
       options->lanes = request->lanes();
       options->suite = request->suite();
+      options->ranks_per_node = std::max<uint32_t>(request->ranks_per_node(), 1);
       options->parent = request->parent();
       options->members.assign(request->members().begin(), request->members().end());
       auto created = options_.communicators->Create(application, *std::move(options));

@@ -266,7 +266,7 @@ absl::StatusOr<std::string> Connection::CollectEvidence() {
   if (absl::Status status = WaitUntil(*token); !status.ok()) return status;
   while (true) {
     absl::StatusOr<attestation::EvidenceSet> set =
-        options_.attester->Collect(handshake_->report_data());
+        options_.attester->CollectFor(handshake_->request());
     if (set.ok()) return attestation::Encode(*set);
     const SteadyTime retry = std::chrono::steady_clock::now() + kBusyRetry;
     if (!absl::IsUnavailable(set.status()) || retry >= latest) return set.status();
@@ -278,7 +278,7 @@ absl::StatusOr<attestation::Appraisal> Connection::AppraisePeer() {
   absl::StatusOr<attestation::EvidenceSet> set =
       attestation::DecodeEvidenceSet(crypto::AsBytes(handshake_->peer_evidence()));
   if (!set.ok()) return set.status();
-  return options_.appraiser->Appraise(*set, handshake_->report_data(), options_.clock());
+  return options_.appraiser->AppraiseFor(*set, handshake_->request(), options_.clock());
 }
 
 absl::Status Connection::FlushHandshake() {
@@ -317,6 +317,7 @@ absl::Status Connection::Establish() {
   facts.peer_spki = crypto::Sha256(crypto::AsBytes(tls_->peer_spki()));
   facts.peer_address = options_.peer_address;
   facts.established = options_.clock();
+  facts.round_trip = RoundTripOf(socket_.get());
   facts.peer_offer = *handshake_->peer_offer();
   facts.secret = *std::move(secret);
   replace_due_ = facts.established + options_.replace_every;

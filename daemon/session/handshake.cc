@@ -134,12 +134,15 @@ Challenge Handshake::ChallengeTo(Role attester) const {
   return Challenge{attester, round_, verifier.nonce, verifier.policy_digest};
 }
 
-absl::StatusOr<attestation::ReportData> Handshake::ReportDataOf(const Challenge& challenge) const {
+absl::StatusOr<attestation::EvidenceRequest> Handshake::RequestOf(
+    const Challenge& challenge) const {
   absl::StatusOr<attestation::Binder> binder = ExportBinder(options_.exporter, challenge);
   if (!binder.ok()) return binder.status();
-  return attestation::MakeReportData(challenge.attester, *binder,
-                                     crypto::Sha256(crypto::AsBytes(SpkiOf(challenge.attester))),
-                                     attestation::kSessionPurpose, session_id_);
+  absl::StatusOr<attestation::ReportData> data = attestation::MakeReportData(
+      challenge.attester, *binder, crypto::Sha256(crypto::AsBytes(SpkiOf(challenge.attester))),
+      attestation::kSessionPurpose, session_id_);
+  if (!data.ok()) return data.status();
+  return attestation::EvidenceRequest{*data, challenge.attester, *binder};
 }
 
 bool Handshake::MacMatches(const crypto::Sha384Digest& expected,
@@ -148,9 +151,9 @@ bool Handshake::MacMatches(const crypto::Sha384Digest& expected,
 }
 
 absl::Status Handshake::WantEvidence() {
-  absl::StatusOr<attestation::ReportData> data = ReportDataOf(ChallengeTo(options_.role));
-  if (!data.ok()) return data.status();
-  report_data_ = *data;
+  absl::StatusOr<attestation::EvidenceRequest> request = RequestOf(ChallengeTo(options_.role));
+  if (!request.ok()) return request.status();
+  request_ = *request;
   state_ = State::kMakeEvidence;
   return absl::OkStatus();
 }

@@ -57,8 +57,8 @@ class Handshake {
  public:
   enum class Want {
     kMessage,    // OnMessage(), the next message of the peer
-    kEvidence,   // ProvideEvidence(), evidence over report_data()
-    kAppraisal,  // ProvideAppraisal(), of peer_evidence() against report_data()
+    kEvidence,   // ProvideEvidence(), evidence for request()
+    kAppraisal,  // ProvideAppraisal(), of peer_evidence() against request()
     kNothing,    // established and between rounds: OnMessage(), StartRound()
     kDead,       // failed: status() says why
   };
@@ -86,8 +86,8 @@ class Handshake {
   const absl::Status& status() const { return status_; }
   std::vector<std::string> TakeOutput();
 
-  // While want() is kEvidence or kAppraisal: what the report must carry.
-  const attestation::ReportData& report_data() const { return report_data_; }
+  // While want() is kEvidence or kAppraisal: what the evidence must answer.
+  const attestation::EvidenceRequest& request() const { return request_; }
   // While want() is kAppraisal: the peer's encoded EvidenceSet.
   const std::string& peer_evidence() const { return peer_evidence_; }
 
@@ -108,7 +108,7 @@ class Handshake {
 
   // The two judgements everything rests on, apart so that the model test can show what it sees
   // when one of them is wrong.
-  virtual absl::StatusOr<attestation::ReportData> ReportDataOf(const Challenge& challenge) const;
+  virtual absl::StatusOr<attestation::EvidenceRequest> RequestOf(const Challenge& challenge) const;
   virtual bool MacMatches(const crypto::Sha384Digest& expected,
                           const crypto::Sha384Digest& received) const;
 
@@ -154,7 +154,7 @@ class Handshake {
   Hello local_hello_;
   Hello peer_hello_;
   std::string peer_evidence_;
-  attestation::ReportData report_data_;
+  attestation::EvidenceRequest request_;
   std::vector<std::string> messages_;  // of this round, through R.Evidence
   crypto::Sha384Digest transcript_{};
 };

@@ -140,9 +140,9 @@ absl::Status Handshake::TakeEvidence(absl::Span<const uint8_t> message) {
   absl::StatusOr<EvidenceMessage> evidence = DecodeEvidence(message);
   if (!evidence.ok()) return evidence.status();
   if (absl::Status status = CheckAnswers(*evidence); !status.ok()) return status;
-  absl::StatusOr<attestation::ReportData> expected = ReportDataOf(ChallengeTo(peer_role()));
+  absl::StatusOr<attestation::EvidenceRequest> expected = RequestOf(ChallengeTo(peer_role()));
   if (!expected.ok()) return expected.status();
-  report_data_ = *expected;
+  request_ = *expected;
   messages_.emplace_back(message.begin(), message.end());
   peer_evidence_ = std::move(evidence->evidence);
   state_ = State::kAppraise;

@@ -19,14 +19,17 @@ class BuggyHandshake final : public Handshake {
   using Handshake::Prepare;
 
  protected:
-  absl::StatusOr<attestation::ReportData> ReportDataOf(const Challenge& challenge) const override {
-    if (!bugs_.same_binder_for_both_roles) return Handshake::ReportDataOf(challenge);
+  absl::StatusOr<attestation::EvidenceRequest> RequestOf(
+      const Challenge& challenge) const override {
+    if (!bugs_.same_binder_for_both_roles) return Handshake::RequestOf(challenge);
     Challenge same;
     same.round = challenge.round;
     absl::StatusOr<attestation::Binder> binder = ExportBinder(options().exporter, same);
     if (!binder.ok()) return binder.status();
-    return attestation::MakeReportData(Role::kInitiator, *binder, {}, attestation::kSessionPurpose,
-                                       id());
+    absl::StatusOr<attestation::ReportData> data = attestation::MakeReportData(
+        Role::kInitiator, *binder, {}, attestation::kSessionPurpose, id());
+    if (!data.ok()) return data.status();
+    return attestation::EvidenceRequest{*data, Role::kInitiator, *binder};
   }
 
   bool MacMatches(const crypto::Sha384Digest& expected,
@@ -96,7 +99,7 @@ absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
   while (true) {
     absl::Status status;
     if (handshake.want() == Handshake::Want::kEvidence) {
-      absl::StatusOr<attestation::EvidenceSet> set = attester.Collect(handshake.report_data());
+      absl::StatusOr<attestation::EvidenceSet> set = attester.CollectFor(handshake.request());
       status = handshake.ProvideEvidence(set.ok() ? absl::StatusOr<std::string>(Encode(*set))
                                                   : set.status());
     } else if (handshake.want() == Handshake::Want::kAppraisal) {
@@ -104,7 +107,7 @@ absl::Status ServeForTest(Handshake& handshake, attestation::Attester& attester,
           attestation::DecodeEvidenceSet(crypto::AsBytes(handshake.peer_evidence()));
       status = handshake.ProvideAppraisal(
           set.ok() ? absl::StatusOr<attestation::Appraisal>(
-                         appraiser.Appraise(*set, handshake.report_data(), now))
+                         appraiser.AppraiseFor(*set, handshake.request(), now))
                    : set.status());
     } else {
       return absl::OkStatus();

@@ -31,6 +31,8 @@ class Session {
   virtual const crypto::Sha256Digest& peer_spki() const = 0;
   virtual const std::string& peer_address() const = 0;  // "10.0.0.2:7400", as dialled or accepted
   virtual absl::Time established() const = 0;
+  // The shortest of the connection while it was established; zero where it is not known.
+  virtual absl::Duration round_trip() const { return absl::ZeroDuration(); }
   virtual absl::Time last_attested() const = 0;
   virtual uint32_t round() const = 0;                         // 0 after the handshake
   virtual attestation::Appraisal peer_appraisal() const = 0;  // of the last round

@@ -40,6 +40,7 @@ struct SessionFacts {
   crypto::Sha256Digest peer_spki{};
   std::string peer_address;
   absl::Time established;
+  absl::Duration round_trip = absl::ZeroDuration();
   std::string peer_offer;
   crypto::SecretBytes secret;
 };
@@ -55,6 +56,7 @@ class SessionImpl final : public Session {
   const crypto::Sha256Digest& peer_spki() const override { return facts_.peer_spki; }
   const std::string& peer_address() const override { return facts_.peer_address; }
   absl::Time established() const override { return facts_.established; }
+  absl::Duration round_trip() const override { return facts_.round_trip; }
   absl::Time last_attested() const override;
   uint32_t round() const override;
   attestation::Appraisal peer_appraisal() const override;

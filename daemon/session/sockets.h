@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace caravan::session {
 
@@ -56,6 +57,8 @@ absl::StatusOr<Descriptor> AcceptOne(int listen_fd, std::string* peer, std::stri
 
 // TCP_NODELAY, and a dead peer is noticed within about 20 seconds.
 void TuneConnection(int fd);
+// The shortest round trip that the kernel has seen on a TCP connection, zero where it tells none.
+absl::Duration RoundTripOf(int fd);
 
 // Milliseconds for poll(): until `deadline`, at most `most`, at least 0.
 int PollTimeout(SteadyTime deadline, int most);

@@ -19,7 +19,7 @@ struct Backend {
   std::string report_data_check;  // decisive when the report is bound to something else
 };
 
-enum class BackendKind { kFake, kInsecureSoftware };
+enum class BackendKind { kFake, kInsecureSoftware, kInsecureTdx, kComposite };
 
 Backend MakeBackend(BackendKind kind);
 std::string Name(BackendKind kind);

@@ -77,7 +77,8 @@ std::string MakeEvidence(const Binding& binding, attestation::Attester& attester
   message.session = session;
   message.nonce = binding.challenge.nonce;
   message.policy_digest = binding.challenge.policy_digest;
-  message.evidence = attestation::Encode(*attester.Collect(data));
+  message.evidence =
+      attestation::Encode(*attester.CollectFor({data, binding.challenge.attester, binder}));
   return Encode(message);
 }
 
@@ -231,9 +232,57 @@ TEST_P(EvidenceMatrix, EvidenceThatIsNoneIsRefused) {
             "");
 }
 
+// The CPU's evidence as it should be; what stands beside it is another's, or in another order.
+TEST_P(EvidenceMatrix, DevicesThatAnswerSomethingElseAreRefused) {
+  if (std::get<0>(GetParam()) != BackendKind::kComposite) return;
+  using Edit = std::function<void(const EvidenceMessage&, attestation::EvidenceSet*)>;
+  const auto of_request = [this](const EvidenceMessage& asked, const std::string& channel,
+                                 Role attester) {
+    const Challenge challenge{attester, asked.round, asked.nonce, asked.policy_digest};
+    const attestation::Binder binder = *ExportBinder(ChannelForTest(channel), challenge);
+    return *backend_.attester->CollectFor({{}, attester, binder});
+  };
+  const std::pair<const char*, Edit> edits[] = {
+      {"IndexSwapped",
+       [](const EvidenceMessage&, attestation::EvidenceSet* set) {
+         std::swap(set->items[1], set->items[2]);
+       }},
+      {"Absent",
+       [](const EvidenceMessage&, attestation::EvidenceSet* set) { set->items.pop_back(); }},
+      {"Twice", [](const EvidenceMessage&,
+                   attestation::EvidenceSet* set) { set->items.push_back(set->items[1]); }},
+      {"OfAnotherChannel",
+       [&](const EvidenceMessage& asked, attestation::EvidenceSet* set) {
+         set->items[1] = of_request(asked, "another", asked.role).items[1];
+       }},
+      {"OfTheOtherRole",
+       [&](const EvidenceMessage& asked, attestation::EvidenceSet* set) {
+         set->items[1] = of_request(asked, "ab", Other(asked.role)).items[1];
+       }},
+      // The binder is right: the CPU's evidence, over other report data, is not.
+      {"BesideOtherCpuEvidence",
+       [&](const EvidenceMessage& asked, attestation::EvidenceSet* set) {
+         set->items[1] = of_request(asked, "ab", asked.role).items[1];
+       }},
+  };
+  for (const auto& [name, edit] : edits) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(ReasonFor([&, &edit = edit](HandshakePair&, const std::string& genuine) {
+                EvidenceMessage message = *DecodeEvidence(crypto::AsBytes(genuine));
+                attestation::EvidenceSet set =
+                    *attestation::DecodeEvidenceSet(crypto::AsBytes(message.evidence));
+                edit(message, &set);
+                message.evidence = attestation::Encode(set);
+                return Encode(message);
+              }),
+              "NVIDIA_NONCE");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Backends, EvidenceMatrix,
-    testing::Combine(testing::Values(BackendKind::kFake, BackendKind::kInsecureSoftware),
+    testing::Combine(testing::Values(BackendKind::kFake, BackendKind::kInsecureSoftware,
+                                     BackendKind::kInsecureTdx, BackendKind::kComposite),
                      testing::Values(Role::kInitiator, Role::kResponder), testing::Values(0u, 1u)),
     [](const auto& info) {
       return Name(std::get<0>(info.param)) +

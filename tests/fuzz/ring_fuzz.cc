@@ -93,14 +93,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   config.name = "fuzz";
   config.selector = collective::DefaultSelectorTable();
   config.sender_parent = *crypto::SecretBytes::Zero(crypto::kParentSize);
-  config.ring = *memory;
-  config.buffers = buffers;
-  config.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  config.local.push_back({*memory, buffers, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)});
   config.on_fault = [epoch = config.epoch](engine::Fault fault) {
     fuzz::TheEngine().Fail(epoch, absl::Status(fault.code, fault.message));
   };
   const crypto::EpochId epoch = config.epoch;
-  const int wake = dup(config.wake_fd);
+  const int wake = dup(config.local.front().wake_fd);
   Require(fuzz::TheEngine().AddGroup(std::move(config)).ok(), "a group of one starts");
 
   // Whole entries, then a tail that the input may push too far.

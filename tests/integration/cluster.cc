@@ -81,23 +81,31 @@ void Cluster::WriteRootAndPolicy() {
            std::string(key.begin(), key.end()), 0600);
   WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureChainFile), pem->chain);
   WriteAll(absl::StrCat(folder_, "/root/", attestation::kInsecureCrlFile), pem->crl);
-  std::string measurements;
+  std::string measurements, tds;
   for (const std::string& path : {Daemon(), StruckDaemon()}) {
     const std::string binary = ReadAll(path);
-    absl::StrAppend(&measurements, "  measurements { name: \"",
-                    std::filesystem::path(path).filename().string(), "\" sha384: \"",
-                    Hex(crypto::Sha384(crypto::AsBytes(binary))), "\" }\n");
+    const std::string name = std::filesystem::path(path).filename().string();
+    const std::string digest = Hex(crypto::Sha384(crypto::AsBytes(binary)));
+    absl::StrAppend(&measurements, "  measurements { name: \"", name, "\" sha384: \"", digest,
+                    "\" }\n");
+    absl::StrAppend(&tds, "  measurements { name: \"", name, "\" mrtd: \"", digest, "\" }\n");
   }
   WriteAll(folder_ + "/policy.textproto",
            absl::StrCat("name: \"test\"\nallow_insecure: true\ninsecure_root_spki_sha256: \"",
-                        Hex(root->SpkiSha256()), "\"\nsnp {\n", measurements,
-                        "  any_platform: true\n  any_tcb: true\n  allow_smt: true\n}\n"));
+                        Hex(root->SpkiSha256()), "\"\ninsecure_root_spki_sha256: \"",
+                        Hex(root->intel()->SpkiSha256()), "\"\nsnp {\n", measurements,
+                        "  any_platform: true\n  any_tcb: true\n  allow_smt: true\n}\ntdx {\n", tds,
+                        "  platform { any_platform: true min_tcb_evaluation_number: 1 }\n}\n"
+                        "nvidia { any_device: true any_firmware: true any_measurement: true "
+                        "modes: NVIDIA_SPT }\ncomposite { gpus: 2 allow_cpu_alone: true }\n"));
 }
 
 std::string Cluster::runtime_dir(int node) const { return absl::StrCat(folder_, "/n", node); }
 
 std::string Cluster::WriteConfig(int node, const std::string& limits) const {
   std::string path = absl::StrCat(folder_, "/node", node, ".textproto");
+  const auto pretended = insecure_.find(node);
+  const std::string insecure = pretended == insecure_.end() ? "" : pretended->second;
   std::string store;
   if (!store_.empty()) {
     store = absl::StrCat("store { etcd { endpoints: \"", store_, "\" lease_seconds: 2 } }\n");
@@ -105,8 +113,8 @@ std::string Cluster::WriteConfig(int node, const std::string& limits) const {
   WriteAll(path, absl::StrCat("node_name: \"node-", std::string(1, static_cast<char>('a' + node)),
                               "\"\ncontrol_address: \"127.0.0.1:0\"\ndata_address: \"127.0.0.1:0\"",
                               "\nruntime_dir: \"n", node, "\"\npolicy_file: \"policy.textproto\"",
-                              "\nattester { insecure_software { root_directory: \"root\" } }\n",
-                              "limits { ", limits, " }\n", store));
+                              "\nattester { insecure_software { root_directory: \"root\" ",
+                              insecure, " } }\n", "limits { ", limits, " }\n", store));
   return path;
 }
 

@@ -37,6 +37,9 @@ class Cluster {
   void Start(int node, const std::string& limits = "", const std::string& binary = "",
              const std::vector<std::string>& arguments = {});
   void StartAll(int nodes);
+  // What node i pretends to be, from its next start on: text of an InsecureSoftwareConfig behind
+  // its root, such as "format: TDX gpus: 2".
+  void Pretend(int node, const std::string& insecure) { insecure_[node] = insecure; }
   // From now on configurations name this etcd.
   void UseStore(const std::string& url) { store_ = url; }
   Process& daemon(int node) { return daemons_[node]; }
@@ -64,6 +67,7 @@ class Cluster {
   std::string store_;
   std::map<int, Process> daemons_;
   std::map<int, std::string> control_;
+  std::map<int, std::string> insecure_;
 };
 
 std::string ReadAll(const std::string& path);

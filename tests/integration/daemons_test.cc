@@ -77,6 +77,31 @@ TEST(Daemons, RefuseACopyWithOneMoreByte) {
   EXPECT_EQ(b.Line(), "done");
 }
 
+// Three formats of evidence, one policy that takes them.
+TEST(Daemons, WorkTogetherWithEvidenceOfDifferentFormats) {
+  Cluster cluster;
+  cluster.Pretend(1, "format: TDX");
+  cluster.Pretend(2, "gpus: 2");
+  cluster.StartAll(3);
+  EXPECT_EQ(cluster.Status(0).attester(), "insecure-software");
+  EXPECT_EQ(cluster.Status(1).attester(), "insecure-software tdx");
+  EXPECT_EQ(cluster.Status(2).attester(), "insecure-software + 2 insecure nvidia");
+  std::vector<Process> workers;
+  for (int i = 0; i < 3; ++i) {
+    workers.push_back(cluster.Worker(i, 3, {.counts = {4096}, .operations = 3}));
+  }
+  for (Process& worker : workers) {
+    EXPECT_EQ(worker.Line(), "stands");
+    EXPECT_EQ(worker.Line(), "done");
+  }
+  std::set<std::string> platforms;
+  const v1::GetStatusReply status = cluster.Status(0);
+  for (const auto& session : status.sessions()) platforms.insert(session.platform());
+  EXPECT_EQ(platforms,
+            (std::set<std::string>{"insecure tdx 1.5",
+                                   "insecure-software milan + insecure nvidia 2 x GH100"}));
+}
+
 struct Blow {
   const char* name;
   int rank;

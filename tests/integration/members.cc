@@ -32,11 +32,11 @@ void AtOnce(size_t count, const std::function<void(size_t)>& task) {
   for (std::thread& thread : threads) thread.join();
 }
 
-std::vector<Member> ConnectMembers(const Cluster& cluster, int size) {
+std::vector<Member> ConnectMembers(const Cluster& cluster, int size, int per_node) {
   std::vector<Member> members(static_cast<size_t>(size));
   for (int i = 0; i < size; ++i) {
     NodeOptions options;
-    options.runtime_dir = cluster.runtime_dir(i);
+    options.runtime_dir = cluster.runtime_dir(i / per_node);
     auto node = Node::Connect(options);
     EXPECT_TRUE(node.ok()) << node.status();
     if (node.ok()) members[i].node = *std::move(node);

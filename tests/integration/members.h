@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: the applications of a cluster as threads of the test, a rank a node.
+// For tests: the applications of a cluster as threads of the test, a rank each.
 #ifndef CARAVAN_TESTS_INTEGRATION_MEMBERS_H_
 #define CARAVAN_TESTS_INTEGRATION_MEMBERS_H_
 
@@ -30,9 +30,9 @@ struct Member {
 // Runs task(0) … task(count - 1) at once.
 void AtOnce(size_t count, const std::function<void(size_t)>& task);
 
-// Connects to nodes 0 to size - 1. Communicators are not made.
-std::vector<Member> ConnectMembers(const Cluster& cluster, int size);
-// A communicator of all; rank i on node i. An empty `root`: by the store.
+// Connects rank i to node i / per_node. Communicators are not made.
+std::vector<Member> ConnectMembers(const Cluster& cluster, int size, int per_node = 1);
+// A communicator of all. An empty `root`: by the store.
 void StandUp(std::vector<Member>& members, const std::string& root, const std::string& name,
              const CommunicatorOptions& options = {});
 

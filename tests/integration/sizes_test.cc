@@ -33,14 +33,14 @@ std::vector<uint64_t> Counts(int size) {
 }
 
 // What the plans of one rank say, of all operations together.
-collective::Counters Planned(int rank, int size) {
+collective::Counters Planned(int rank, int size, const collective::SelectorTable& table) {
   collective::Counters sum;
   for (uint64_t count : Counts(size)) {
     collective::OperationSpec spec;
     spec.count = count;
-    auto selection = collective::Select(spec, size, collective::DefaultSelectorTable());
-    EXPECT_TRUE(selection.ok()) << selection.status();
-    if (selection.ok()) spec.algorithm = selection->algorithm;
+    auto algorithm = collective::Resolve(spec, size, table);
+    EXPECT_TRUE(algorithm.ok()) << algorithm.status();
+    if (algorithm.ok()) spec.algorithm = *algorithm;
     auto plan = collective::BuildPlan(spec, rank, size);
     EXPECT_TRUE(plan.ok()) << plan.status();
     if (!plan.ok()) continue;
@@ -74,6 +74,7 @@ TEST_P(Sizes, SumAcrossDaemonsAndCountAsPlanned) {
                 absl::FormatDuration(absl::Now() - begun).c_str());
     begun = absl::Now();
   }
+  std::string first_table;
   for (int i = 0; i < size; ++i) {
     const v1::GetStatusReply status = cluster.Status(i);
     EXPECT_EQ(status.sessions_size(), size - 1);
@@ -82,7 +83,12 @@ TEST_P(Sizes, SumAcrossDaemonsAndCountAsPlanned) {
     }
     ASSERT_EQ(status.communicators_size(), 1);
     const v1::CommunicatorInfo& counted = status.communicators(0);
-    const collective::Counters planned = Planned(i, size);
+    // Measured by the root, and the same on all ranks.
+    if (i == 0) first_table = counted.selector_table();
+    EXPECT_EQ(counted.selector_table(), first_table);
+    auto table = collective::ParseSelectorTable(counted.selector_table());
+    ASSERT_TRUE(table.ok()) << table.status();
+    const collective::Counters planned = Planned(i, size, *table);
     EXPECT_EQ(counted.operations(), Counts(size).size());
     EXPECT_EQ(counted.sealed_bytes(), planned.sealed);
     EXPECT_EQ(counted.opened_bytes(), planned.opened);

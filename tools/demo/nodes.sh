@@ -5,7 +5,7 @@ declare -a daemon_pid=()
 
 runtime_dir() { echo "$work/node$1"; }
 
-# The cluster's own chain of attestation keys, in AMD's shape. Keeps the line by which policies pin it.
+# The cluster's own chains of attestation keys. Keeps the lines by which policies pin them.
 make_root() {
   root_pin="$("$CARAVANCTL" insecure-root create "$work/root")"
 }

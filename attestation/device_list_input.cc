@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/device_list_input.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "attestation/hex.h"
+#include "attestation/intel/json.h"
+#include "attestation/pem.h"
+
+namespace caravan::attestation {
+namespace {
+
+using intel::JsonReader;
+using intel::JsonValue;
+
+absl::Status ReadChain(const std::string& text, Evidence* item) {
+  std::string pem = text;
+  if (text.find("-----BEGIN ") == std::string::npos && !absl::Base64Unescape(text, &pem)) {
+    return absl::InvalidArgumentError("is neither pem nor its base64");
+  }
+  const absl::StatusOr<std::vector<PemBlock>> blocks = ReadPem(pem, kMaxCertificates);
+  if (!blocks.ok()) return blocks.status();
+  for (const PemBlock& block : *blocks) {
+    if (block.type == "CERTIFICATE") item->certificates.push_back(block.bytes);
+  }
+  if (item->certificates.empty()) return absl::InvalidArgumentError("holds no certificate");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Evidence> ReadDevice(const JsonValue& object, const std::string& where) {
+  absl::Status status;
+  JsonReader reader(&object, where, &status);
+  Evidence item{EvidenceKind::kNvidia, {}, {}};
+  const std::string report = reader.Text("evidence");
+  if (std::optional<std::string> bytes = FromHex(report); bytes.has_value()) {
+    item.report = *std::move(bytes);
+  } else if (!absl::Base64Unescape(report, &item.report)) {
+    reader.Fail("evidence", "is neither base64 nor hexadecimal");
+  }
+  if (reader.Has("certificate")) {
+    const absl::Status chain = ReadChain(reader.Text("certificate"), &item);
+    if (!chain.ok()) reader.Fail("certificate", std::string(chain.message()));
+  }
+  if (!status.ok()) return status;
+  return item;
+}
+
+// The list that a document is or holds; null when it does neither.
+const JsonValue::Array* FindList(const JsonValue& document) {
+  if (const auto* list = std::get_if<JsonValue::Array>(&document.value)) return list;
+  for (const char* name : {"device_evidence_list", "evidence_list"}) {
+    const JsonValue* member = document.Find(name);
+    if (member == nullptr) continue;
+    if (const auto* list = std::get_if<JsonValue::Array>(&member->value)) return list;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool LooksLikeJson(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+absl::StatusOr<EvidenceSet> ReadDeviceList(std::string_view text) {
+  const absl::StatusOr<JsonValue> document = intel::ParseJson(text);
+  if (!document.ok()) return document.status();
+  EvidenceSet set;
+  const JsonValue::Array* list = FindList(*document);
+  if (list == nullptr) {
+    absl::StatusOr<Evidence> item = ReadDevice(*document, "device");
+    if (!item.ok()) return item.status();
+    set.items.push_back(*std::move(item));
+    return set;
+  }
+  if (list->empty() || list->size() > kMaxListedDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(list->size(), " devices, expected 1 to ", kMaxListedDevices));
+  }
+  for (size_t i = 0; i < list->size(); ++i) {
+    absl::StatusOr<Evidence> item = ReadDevice((*list)[i], absl::StrCat("device ", i));
+    if (!item.ok()) return item.status();
+    set.items.push_back(*std::move(item));
+  }
+  return set;
+}
+
+}  // namespace caravan::attestation

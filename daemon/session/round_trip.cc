@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Apart from the other helpers of sockets.h: the kernel's tcp_info has fields that netinet/tcp.h,
+// which cannot be included beside it, does not know.
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "daemon/session/sockets.h"
+
+namespace caravan::session {
+
+absl::Duration RoundTripOf(int fd) {
+  constexpr uint32_t kNotSeen = UINT32_MAX;
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return absl::ZeroDuration();
+  const size_t needed = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
+  if (size < needed || info.tcpi_min_rtt == kNotSeen) return absl::ZeroDuration();
+  return absl::Microseconds(info.tcpi_min_rtt);
+}
+
+}  // namespace caravan::session
