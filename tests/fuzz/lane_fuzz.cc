@@ -71,10 +71,11 @@ std::vector<std::string> Seeds() {
   const std::vector<ShapeForTest> shapes = Shapes();
   std::vector<std::string> seeds;
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const bool v = collective::HasCounts(shapes[i].op);
+    const bool direct = shapes[i].algorithm == collective::Algorithm::kDirect;
     const bool both_halves = shapes[i].algorithm == collective::Algorithm::kRingForward &&
                              shapes[i].op == Op::kAllReduce;
-    if (v || both_halves || shapes[i].op == Op::kBarrier || shapes[i].op == Op::kSend) {
+    if (both_halves ||
+        (direct && (collective::HasCounts(shapes[i].op) || shapes[i].op == Op::kSend))) {
       seeds.push_back(static_cast<char>(i) + Recorded(shapes[i]));
     }
   }
