@@ -107,6 +107,8 @@ absl::Status AddPem(std::string_view text, Endorsements* out) {
 
 // A list in DER, PEM or the hexadecimal text of either service version.
 absl::Status AddCrlText(std::string_view text, Endorsements* out) {
+  // First as it is: what ends in a space or a zero may be a signature.
+  if (AddCrl(text, out).ok()) return absl::OkStatus();
   while (!text.empty() && (text.back() == '\0' || absl::ascii_isspace(text.back()))) {
     text.remove_suffix(1);
   }

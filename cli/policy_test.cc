@@ -82,8 +82,9 @@ TEST_F(OfflineCommand, InsecureRootCreateWritesAWholeRoot) {
   const auto root = attestation::InsecureRoot::FromPem(
       crypto::AsBytes(key), Read(folder + "/chain.pem"), Read(folder + "/crl.pem"));
   ASSERT_TRUE(root.ok()) << root.status();
-  EXPECT_THAT(out_.str(), testing::MatchesRegex("insecure_root_spki_sha256: \"[0-9a-f]+\"  # snp, nvidia\n"
-                                               "insecure_root_spki_sha256: \"[0-9a-f]+\"  # tdx\n"));
+  EXPECT_THAT(out_.str(),
+              testing::MatchesRegex("insecure_root_spki_sha256: \"[0-9a-f]+\"  # snp, nvidia\n"
+                                    "insecure_root_spki_sha256: \"[0-9a-f]+\"  # tdx\n"));
 }
 
 TEST_F(OfflineCommand, InsecureRootCreateOverwritesNothing) {

@@ -187,9 +187,11 @@ TEST_F(Inspection, TakesListsInEveryFormThatServicesUse) {
   EXPECT_TRUE(Inspect(list).ok()) << Inspect(list).status();
 }
 
-// A responder's answer about `certificate`, signed by its issuer.
+// A responder's answer about `certificate`, signed by its issuer or, where given, another.
 std::string OcspAnswer(const Certificate& certificate, const Certificate& issuer, EVP_PKEY* key,
-                       int status, absl::Time this_update, absl::Time next_update) {
+                       int status, absl::Time this_update, absl::Time next_update,
+                       const Certificate* other = nullptr) {
+  const Certificate& signer = other != nullptr ? *other : issuer;
   OCSP_BASICRESP* basic = OCSP_BASICRESP_new();
   OCSP_CERTID* id = OCSP_cert_to_id(EVP_sha384(), certificate.get(), issuer.get());
   ASN1_TIME* from = ASN1_TIME_set(nullptr, absl::ToTimeT(this_update));
@@ -199,7 +201,7 @@ std::string OcspAnswer(const Certificate& certificate, const Certificate& issuer
   ASN1_GENERALIZEDTIME_set(const_cast<ASN1_GENERALIZEDTIME*>(OCSP_resp_get0_produced_at(basic)),
                            absl::ToTimeT(this_update));
   EXPECT_EQ(
-      OCSP_basic_sign(basic, issuer.get(), key, EVP_sha384(), nullptr, OCSP_NOCERTS | OCSP_NOTIME),
+      OCSP_basic_sign(basic, signer.get(), key, EVP_sha384(), nullptr, OCSP_NOCERTS | OCSP_NOTIME),
       1);
   OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
   unsigned char* der = nullptr;
@@ -244,7 +246,7 @@ TEST(OcspAnswer, IsTakenWhenItIsSignedAndAboutTheCertificate) {
       {"stale", OcspAnswer(ask, ark, key, V_OCSP_CERTSTATUS_GOOD, from - absl::Hours(9),
                            from - absl::Hours(8))},
       {"of another key",
-       OcspAnswer(ask, ark, amd.world.ask_key.get(), V_OCSP_CERTSTATUS_GOOD, from, until)},
+       OcspAnswer(ask, ark, amd.world.ask_key.get(), V_OCSP_CERTSTATUS_GOOD, from, until, &ask)},
       {"none", "0"}};
   for (const auto& [what, answer] : refused) {
     EXPECT_TRUE(absl::IsUnauthenticated(inspect(answer, held.certificates).status())) << what;

@@ -150,7 +150,8 @@ TEST(NvidiaManifests, CountFromZeroWhereReportsCountFromOne) {
 TEST(NvidiaManifests, HaveToSpeakOfEveryMeasurement) {
   ManifestWorld w;
   w.vbios.golden.back().active = false;
-  w.ExpectRefusedBy("NVIDIA_GOLDEN_COVERAGE");
+  w.Sign();
+  w.world.ExpectRefusedBy("NVIDIA_GOLDEN_COVERAGE");
   w.world.nvidia().set_allow_uncovered_measurements(true);
   w.Sign();
   w.world.ExpectAccepted();

@@ -144,7 +144,7 @@ void NamePlatform(const std::map<std::string, size_t>& chips, Appraisal* whole) 
 }  // namespace
 
 DeviceCounts Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
-            const Policy& policy, absl::Time now, CheckList* checks) {
+                    const Policy& policy, absl::Time now, CheckList* checks) {
   Appraisal& whole = checks->appraisal();
   if (!policy.has_nvidia()) {
     NamePlatform({}, &whole);

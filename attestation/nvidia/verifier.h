@@ -27,7 +27,7 @@ struct DeviceCounts {
 // Appends the checks of all devices and of their set, and their claims ("gpu0_pdi"); the caller
 // concludes the verdict. `policy` has passed ValidatePolicy. Views `devices` while it runs.
 DeviceCounts Verify(absl::Span<const Device> devices, const Endorsements& endorsements,
-            const Policy& policy, absl::Time now, CheckList* checks);
+                    const Policy& policy, absl::Time now, CheckList* checks);
 
 }  // namespace caravan::attestation::nvidia
 

@@ -223,9 +223,6 @@ void CheckInsecureDevices(const v1::Config& config, Checker* check) {
   if (insecure.gpus() == 0 && insecure.switches() > 0) {
     check->Fail(insecure, "switches", "is set, but there are no gpus that they could link", nested);
   }
-  if (insecure.gpus() > 0 && attester.has_nvidia_gpus()) {
-    check->Fail(insecure, "gpus", "is set, but nvidia_gpus names real ones: keep one", nested);
-  }
 }
 
 void CheckAttester(const v1::Config& config, Checker* check) {

@@ -11,8 +11,11 @@ constexpr size_t kMaxDevices = 64;
 std::vector<std::string> Seeds() {
   std::string collateral("\x04\0\0\0\x81\0\0\0", 8);
   collateral.resize(0x78, '\0');
-  return {collateral, "-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
-          "{\"tcbInfo\":{},\"signature\":\"00\"}", "3082010a", "<SoftwareIdentity/>",
+  return {collateral,
+          "-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
+          "{\"tcbInfo\":{},\"signature\":\"00\"}",
+          "3082010a",
+          "<SoftwareIdentity/>",
           "{\"id\":\"NV_GPU_DRIVER_GH100_545.00\",\"rim\":\"PGEvPg==\"}",
           "[{\"arch\":\"HOPPER\",\"evidence\":\"EeAB/w==\",\"certificate\":\"LS0tLS1CRUdJTg==\"}]"};
 }
@@ -27,9 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 "a file holds evidence, of one machine at most");
   attestation::Endorsements endorsements;
   const bool ok = attestation::ParseEndorsements(bytes, &endorsements).ok();
-  const size_t taken =
-      endorsements.certificates.size() + endorsements.crls.size() + endorsements.documents.size() +
-      endorsements.rims.size() + endorsements.ocsp_responses.size();
+  const size_t taken = endorsements.certificates.size() + endorsements.crls.size() +
+                       endorsements.documents.size() + endorsements.rims.size() +
+                       endorsements.ocsp_responses.size();
   fuzz::Require(taken <= attestation::kMaxEndorsements, "endorsements are bounded");
   fuzz::Require(!ok || !bytes.empty(), "an empty file is refused");
   return 0;
