@@ -131,6 +131,8 @@ void CheckDevice(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPol
   if (pdi.has_value()) checks->appraisal().claims["pdi"] = ToHex(*pdi);
   if (policy.any_device()) {
     checks->Skip("NVIDIA_DEVICE", kListWhat, "the policy takes any genuine device");
+  } else if (!pdi.has_value() && !chain.verified) {
+    checks->Missing("NVIDIA_DEVICE", kListWhat, "without its chain nothing names the device");
   } else if (!pdi.has_value()) {
     checks->Fail("NVIDIA_DEVICE", kListWhat,
                  "neither report nor certificates name a pdi, the policy wants a listed one");

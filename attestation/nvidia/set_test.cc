@@ -162,12 +162,15 @@ TEST(NvidiaSet, CannotTellLinksOfDevicesWithoutAPdi) {
 TEST(NvidiaSet, StandsBesideACpuThatIsRefused) {
   TestWorld world;
   world.edit_evidence = [](EvidenceSet* set) {
-    set->items.push_back({EvidenceKind::kSevSnp, "no report", {}});
+    set->items.insert(set->items.begin(), {EvidenceKind::kSevSnp, "no report", {}});
   };
   world.policy.mutable_snp()->set_any_measurement(true);
   world.policy.mutable_snp()->set_any_platform(true);
   world.policy.mutable_snp()->set_any_tcb(true);
-  world.ExpectRefusedBy("SNP_REPORT_FORM");
+  const Appraisal appraisal = world.Appraise();
+  EXPECT_EQ(appraisal.verdict, Verdict::kContraindicated);
+  EXPECT_EQ(TestWorld::OutcomeOf(appraisal, "SNP_REPORT_FORM"), "failed");
+  EXPECT_EQ(TestWorld::OutcomeOf(appraisal, "NVIDIA_SIGNATURE"), "passed");
 }
 
 }  // namespace
