@@ -315,7 +315,7 @@ TEST_F(CommandLineTest, ExplainsPlansByWhatADaemonMeasuredAndAgreed) {
   EXPECT_EQ(Run({"plan", "explain", "--measured", "-o", "json"}), kOk);
   EXPECT_EQ(At("/rates/key_ns"), "77");
   EXPECT_EQ(At("/ranks"), "2");
-  EXPECT_EQ(Run({"plan", "explain", "--communicator", "train", "-o", "json"}), kOk);
+  EXPECT_EQ(Run({"plan", "explain", "--communicator", "train", "-o", "json"}), kOk) << err();
   EXPECT_EQ(At("/ranks"), "6");
   EXPECT_EQ(At("/chosen/algorithm"), "\"ring\"");
   EXPECT_NE(Run({"plan", "explain", "--communicator", "other"}), kOk);

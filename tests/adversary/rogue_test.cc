@@ -283,8 +283,10 @@ TEST_P(Forwarders, ThatBreakWhatTheyHandOnAreNamed) {
         EXPECT_THAT(fault.message, HasSubstr(Named(rogue)));
         EXPECT_THAT(fault.message, HasSubstr("handed it on, and checks what it hands on"));
         EXPECT_EQ(fault.peer, rogue);
-        // One saw it, and passed it to nobody.
-        EXPECT_EQ(party.tag_failures(), 1u);
+        // Those whom it handed the record, at most two in a tree of eight, saw it and passed it to
+        // nobody.
+        EXPECT_GE(party.tag_failures(), 1u);
+        EXPECT_LE(party.tag_failures(), 2u);
         party.ExpectTheSameEnd(fault);
         ++seen;
       }
