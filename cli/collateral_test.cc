@@ -85,6 +85,7 @@ TEST_F(CollateralTest, FetchesListsAndChecksAllThatEvidenceNeeds) {
   EXPECT_THAT(out_.str(), HasSubstr("2026-06-27T20:26:40+00:00")) << "until when";
 
   services_.ForgetAsked();
+  clock_.Set(clock_.now() + absl::Seconds(1));
   EXPECT_EQ(Fetch(), kOk);
   EXPECT_THAT(out_.str(), Not(HasSubstr("fetched")));
   EXPECT_THAT(services_.asked(), IsEmpty());

@@ -113,9 +113,6 @@ TEST_F(VerifyCommand, CouldNotVerifyWithNine) {
   options_.collateral = {};
   EXPECT_EQ(Run(), kNotVerifiable);
   EXPECT_THAT(err_.str(), HasSubstr("[SNP_CERTIFICATE]"));
-  options_.kind = "tpm";
-  EXPECT_EQ(Run(), kNotVerifiable);
-  EXPECT_THAT(err_.str(), HasSubstr("[VTPM_UNSUPPORTED]"));
 }
 
 TEST_F(VerifyCommand, SaysThatReportDataWasNotChecked) {

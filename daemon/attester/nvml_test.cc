@@ -73,7 +73,9 @@ TEST_F(Nvml, GivesEachGpusReportOverTheNonceAndItsCertificates) {
     EXPECT_EQ(item->kind, attestation::EvidenceKind::kNvidia);
     EXPECT_EQ(item->report.size(), 37u + 64u);
     EXPECT_EQ(item->report.substr(4, 32), std::string(32, '\7'));
-    EXPECT_EQ(item->certificates, chain_);
+    ASSERT_GE(item->certificates.size(), chain_.size());
+    EXPECT_EQ(std::vector(item->certificates.begin(), item->certificates.begin() + chain_.size()),
+              chain_);
     reports.push_back(item->report);
   }
   EXPECT_NE(reports[0], reports[1]);
