@@ -139,7 +139,8 @@ absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
     return absl::InvalidArgumentError(
         absl::StrCat("evidence: ", bytes.size(), " bytes, at most ", kMaxInputSize));
   }
-  if (LooksLikeJson(bytes) && kind.value_or(EvidenceKind::kNvidia) == EvidenceKind::kNvidia) {
+  const bool devices_json = LooksLikeJson(bytes) && (kind.has_value() || !LooksLikeVtpmJson(bytes));
+  if (devices_json && kind.value_or(EvidenceKind::kNvidia) == EvidenceKind::kNvidia) {
     absl::StatusOr<EvidenceSet> devices = ReadDeviceList(bytes);
     if (!devices.ok()) {
       return absl::InvalidArgumentError(

@@ -308,14 +308,14 @@ TEST_F(CommandLineTest, ExplainsPlans) {
 TEST_F(CommandLineTest, ExplainsPlansByWhatADaemonMeasuredAndAgreed) {
   (*admin_->status.mutable_rates())["key_ns"] = 77;
   v1::CommunicatorInfo* info = admin_->status.add_communicators();
-  info->set_name("train");
+  info->set_name("fine-tune");
   info->set_size(6);
   info->set_selector_table(collective::Canonical(
       {{collective::Operation::kAllReduce, UINT64_MAX, 6, collective::Algorithm::kRing}}));
   EXPECT_EQ(Run({"plan", "explain", "--measured", "-o", "json"}), kOk);
   EXPECT_EQ(At("/rates/key_ns"), "77");
   EXPECT_EQ(At("/ranks"), "2");
-  EXPECT_EQ(Run({"plan", "explain", "--communicator", "train", "-o", "json"}), kOk) << err();
+  EXPECT_EQ(Run({"plan", "explain", "--communicator", "fine-tune", "-o", "json"}), kOk) << err();
   EXPECT_EQ(At("/ranks"), "6");
   EXPECT_EQ(At("/chosen/algorithm"), "\"ring\"");
   EXPECT_NE(Run({"plan", "explain", "--communicator", "other"}), kOk);

@@ -207,15 +207,11 @@ TEST(GoldenVectors, ValuesOfAnotherVersionDoNotMatch) {
   EXPECT_GT(comparison.Count(GoldenFinding::Kind::kMismatch), 0u);
 }
 
-// Manifests whose values were changed after they had been signed are refused before any value is
-// read.
-TEST(GoldenVectors, ChangedManifestsAreRefused) {
+// A manifest whose values were changed after it had been signed is refused before any is read.
+TEST(GoldenVectors, AChangedManifestIsRefused) {
   CARAVAN_REQUIRE_VECTORS();
   ExpectRefused(absl::StrCat(kSamples, "NV_GPU_DRIVER_GH100_535.86.09_measurement_mismatch.xml"),
                 RimKind::kDriver, "GH100", "535.86.09", Day(2025, 7), "RIM_SIGNATURE");
-  ExpectRefused(
-      absl::StrCat(kSamples, "NV_GPU_VBIOS_1010_0200_882_96005E0001_measurement_mismatch.xml"),
-      RimKind::kVbios, "GH100", "96.00.5E.00.01", Day(2025, 7), "RIM_SIGNATURE");
 }
 
 }  // namespace

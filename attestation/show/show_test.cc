@@ -381,7 +381,9 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"nvidia/attestation-sdk/sample_attestation_data/switch/switchAttestationReport.txt",
               "device", "pdi", "203eb31ad9ed0008"},
         Known{"nvidia/attestation-sdk/sample_attestation_data/switch/switchAttestationReport.txt",
-              "device", "vbios_version", "96.10.55.00.01"}));
+              "device", "vbios_version", "96.10.55.00.01"},
+        Known{"tpm/az-snp-vtpm/evidence-v1.json", "hcl_report", "hardware", "sev-snp"},
+        Known{"tpm/az-tdx-vtpm/evidence-v1.json", "hcl_report", "hardware", "tdx"}));
 
 }  // namespace
 }  // namespace caravan::attestation
