@@ -80,11 +80,11 @@ struct GroupConfig {
 struct GroupStatus {
   std::string name;
   crypto::EpochId epoch{};
-  uint16_t rank = 0;              // the first of this node's
-  uint16_t size = 0;              // ranks
-  uint16_t local = 1;             // of them on this node
-  std::string suite;              // "AES_256_GCM/ipsec-mb"
-  uint32_t lanes = 0;             // a peer
+  uint16_t rank = 0;   // the first of this node's
+  uint16_t size = 0;   // ranks
+  uint16_t local = 1;  // of them on this node
+  std::string suite;   // "AES_256_GCM/ipsec-mb"
+  uint32_t lanes = 0;  // a peer
   collective::SelectorTable selector;
   uint64_t operations = 0;        // completed
   collective::Counters expected;  // by the plans
