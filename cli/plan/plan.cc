@@ -25,7 +25,6 @@ using collective::Plan;
 
 constexpr int kOk = 0;
 constexpr int kUsage = 2;
-constexpr absl::string_view kSchema = kPlanExplainSchema;
 constexpr uint64_t kDefaultBytes = 1 << 20;
 
 std::string Quote(absl::string_view text) {
@@ -137,7 +136,7 @@ std::string PlanJson(const Plan& plan, const collective::Price& price) {
 std::string Json(const Choice& choice) {
   const Plan& plan = *choice.plans.front();
   std::string out = absl::StrCat(
-      "{\"schema\": ", Quote(kSchema),
+      "{\"schema\": ", Quote(kPlanExplainSchema),
       ", \"ok\": true,\n \"operation\": ", Quote(View(Name(plan.spec.op))),
       ", \"dtype\": ", Quote(View(Name(plan.spec.dtype))),
       ", \"reduce\": ", Quote(View(Name(plan.spec.reduce))), ", \"count\": ", plan.spec.count,
@@ -161,7 +160,7 @@ int Fail(const PlanExplainOptions& options, const absl::Status& status, std::ost
   const std::string code = absl::StatusCodeToString(status.code());
   const std::string message = absl::StrCat("explaining a plan: ", status.message());
   if (options.output == "json") {
-    out << "{\"schema\": " << Quote(kSchema)
+    out << "{\"schema\": " << Quote(kPlanExplainSchema)
         << ", \"ok\": false, \"error\": {\"code\": " << Quote(code)
         << ", \"message\": " << Quote(message) << "}}\n";
   }
