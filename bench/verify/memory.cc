@@ -7,7 +7,8 @@
 #include <fstream>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/allocator_interface.h>
+// As in sanitizer/allocator_interface.h, which GCC's packages leave out.
+extern "C" size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
 namespace caravan::bench {
