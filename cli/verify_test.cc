@@ -115,6 +115,12 @@ TEST_F(VerifyCommand, CouldNotVerifyWithNine) {
   EXPECT_THAT(err_.str(), HasSubstr("[SNP_CERTIFICATE]"));
 }
 
+TEST_F(VerifyCommand, RefusesAKindThatThePolicyHasNoRulesForWithFour) {
+  options_.kind = "tpm";
+  EXPECT_EQ(Run(), kRefused);
+  EXPECT_THAT(err_.str(), HasSubstr("[VTPM_POLICY]"));
+}
+
 TEST_F(VerifyCommand, SaysThatReportDataWasNotChecked) {
   options_.report_data.clear();
   EXPECT_EQ(Run(), kOk) << err_.str();
@@ -235,7 +241,7 @@ TEST_F(VerifyCommand, SignsATokenForOthersAndKeepsItsExitCodes) {
 
 TEST_F(VerifyCommand, RefusesATokenThatItCannotSign) {
   Write("key.pem", MakeSigningKey());
-  Write("broken.pem", "-----BEGIN PRIVATE KEY-----\n!\n");
+  Write("broken.pem", "-----BEGIN PUBLIC KEY-----\n!\n");
   ASSERT_EQ(chmod(Path("broken.pem").c_str(), 0600), 0);
   const std::pair<EarFlags, const char*> rows[] = {
       {{.key = Path("absent.pem")}, "absent.pem"},

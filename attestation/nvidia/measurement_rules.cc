@@ -93,7 +93,10 @@ void CheckMeasurements(const Report& report, const DeviceInfo& info, const Chip&
   const bool nvdec0_disabled = !info.nvdec0_enabled.value_or(true);
   const GoldenComparison comparison = CompareGolden(rims, BlocksOf(report), nvdec0_disabled);
   CheckGolden("NVIDIA", comparison, rules.allow_uncovered_measurements(), checks);
-  if (comparison.Matches()) checks->Pass("NVIDIA_PRODUCTION", kProductionWhat);
+  const bool covered = comparison.Count(GoldenFinding::Kind::kUncovered) == 0;
+  if (comparison.Matches() && (covered || rules.allow_uncovered_measurements())) {
+    checks->Pass("NVIDIA_PRODUCTION", kProductionWhat);
+  }
 }
 
 }  // namespace caravan::attestation::nvidia

@@ -150,8 +150,7 @@ TEST(NvidiaManifests, CountFromZeroWhereReportsCountFromOne) {
 TEST(NvidiaManifests, HaveToSpeakOfEveryMeasurement) {
   ManifestWorld w;
   w.vbios.golden.back().active = false;
-  w.Sign();
-  w.world.ExpectRefusedBy("NVIDIA_GOLDEN_COVERAGE");
+  w.ExpectRefusedBy("NVIDIA_GOLDEN_COVERAGE");
   w.world.nvidia().set_allow_uncovered_measurements(true);
   w.Sign();
   w.world.ExpectAccepted();

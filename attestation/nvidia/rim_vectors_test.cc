@@ -178,7 +178,7 @@ TEST(GoldenVectors, AHopperReportMatchesItsTwoManifests) {
   EXPECT_EQ(CompareGolden({&driver.rim->rim, &vbios.rim->rim}, blocks, true).compared, 32u);
   // A manifest that is left out leaves its measurements uncovered.
   const auto one = CompareGolden({&driver.rim->rim}, blocks, false);
-  // (four of them stand in the driver's too, inactive).
+  // (four of its twelve are of unused, zero blocks).
   EXPECT_EQ(one.Count(GoldenFinding::Kind::kUncovered), 8u);
   const auto twice = CompareGolden({&driver.rim->rim, &driver.rim->rim}, blocks, false);
   EXPECT_EQ(twice.Count(GoldenFinding::Kind::kConflict), 21u);
@@ -205,6 +205,24 @@ TEST(GoldenVectors, ValuesOfAnotherVersionDoNotMatch) {
       {&driver.rim->rim}, ReadBlocks("nvidia/go-nvtrust/attestationReport.txt"), false);
   EXPECT_FALSE(comparison.Matches());
   EXPECT_GT(comparison.Count(GoldenFinding::Kind::kMismatch), 0u);
+}
+
+TEST(GoldenVectors, ValuesOfAnotherBoardDoNotMatch) {
+  CARAVAN_REQUIRE_VECTORS();
+  const Result vbios =
+      Find(Read(absl::StrCat(kSamples,
+                             "NV_GPU_VBIOS_1010_0200_882_96005E0001_measurement_mismatch.xml")),
+           RimKind::kVbios, "GH100", "96.00.5E.00.01", Day(2025, 7));
+  ASSERT_TRUE(vbios.rim.has_value()) << vbios.appraisal.ToStatus();
+  const std::pair<const char*, size_t> reports[] = {
+      {"nvidia/go-nvtrust/attestationReport.txt", 4},
+      {"nvidia/attestation-sdk/hopperAttestationReport.txt", 3},
+      {"nvidia/attestation-sdk/sample_attestation_data/gpu/hopperAttestationReport.txt", 1}};
+  for (const auto& [report, mismatches] : reports) {
+    const auto comparison = CompareGolden({&vbios.rim->rim}, ReadBlocks(report), false);
+    EXPECT_FALSE(comparison.Matches()) << report;
+    EXPECT_EQ(comparison.Count(GoldenFinding::Kind::kMismatch), mismatches) << report;
+  }
 }
 
 // A manifest whose values were changed after it had been signed is refused before any is read.
