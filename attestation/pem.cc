@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/openssl.h"
 
@@ -39,6 +40,20 @@ absl::StatusOr<std::vector<PemBlock>> ReadPem(std::string_view text, size_t max)
         absl::StrCat("pem block ", blocks.size() + 1, " is malformed"));
   }
   return blocks;
+}
+
+std::string CertificatesToPem(const std::vector<std::string>& certificates) {
+  constexpr size_t kLine = 64;
+  std::string text;
+  for (const std::string& der : certificates) {
+    const std::string base64 = absl::Base64Escape(der);
+    absl::StrAppend(&text, "-----BEGIN CERTIFICATE-----\n");
+    for (size_t at = 0; at < base64.size(); at += kLine) {
+      absl::StrAppend(&text, base64.substr(at, kLine), "\n");
+    }
+    absl::StrAppend(&text, "-----END CERTIFICATE-----\n");
+  }
+  return text;
 }
 
 }  // namespace caravan::attestation

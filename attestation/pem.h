@@ -21,6 +21,9 @@ struct PemBlock {
 // more than `max` of them.
 absl::StatusOr<std::vector<PemBlock>> ReadPem(std::string_view text, size_t max);
 
+// The other way round, of certificates in DER: lines of 64 characters (RFC 7468).
+std::string CertificatesToPem(const std::vector<std::string>& certificates);
+
 }  // namespace caravan::attestation
 
 #endif  // CARAVAN_ATTESTATION_PEM_H_

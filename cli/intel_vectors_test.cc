@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Real TDX and SGX quotes with Intel's collateral of their day, through caravanctl verify.
-#include <simdjson.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "attestation/sev_snp/test_vectors.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
-#include "cli/verify.h"
+#include "cli/verify_testing.h"
 #include "daemon/ops/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -174,45 +170,15 @@ const std::vector<Row>& Rows() {
   return rows;
 }
 
-// One run of the command, its JSON read.
-class VerifyRun {
- public:
-  VerifyRun(const std::string& quote, const std::vector<std::string>& collateral,
-            const std::string& time, const std::string& policy, const std::string& log = "") {
-    std::string folder = testing::TempDir() + "/intel_XXXXXX";
-    EXPECT_NE(mkdtemp(folder.data()), nullptr);
-    const std::string policy_file = folder + "/policy.textproto";
-    std::ofstream(policy_file) << policy;
-    VerifyOptions options;
-    options.evidence = VectorPathForTest(quote);
-    for (const std::string& path : collateral) {
-      options.collateral.push_back(VectorPathForTest(path));
-    }
-    options.policy = policy_file;
-    options.verification_time = time;
-    if (!log.empty()) options.event_log = VectorPathForTest(log);
-    std::ostringstream out, err;
-    exit = RunVerify({.out = out, .err = err, .json = true}, options);
-    text = out.str() + err.str();
-    simdjson::dom::parser parser;
-    simdjson::dom::element document;
-    if (parser.parse(out.str()).get(document) != simdjson::SUCCESS) return;
-    std::string_view value;
-    if (document["platform"].get(value) == simdjson::SUCCESS) platform = value;
-    if (document["claims"]["tcb_status"].get(value) == simdjson::SUCCESS) tcb_status = value;
-    simdjson::dom::array checks;
-    if (document["checks"].get(checks) != simdjson::SUCCESS) return;
-    for (const simdjson::dom::element check : checks) {
-      if (std::string_view(check["outcome"]) == "failed") {
-        failed.emplace_back(std::string_view(check["id"]));
-      }
-    }
-  }
-
-  int exit = -1;
-  std::string platform, tcb_status, text;
-  std::vector<std::string> failed;
-};
+VerifyRun Verify(const std::string& quote, const std::vector<std::string>& collateral,
+                 const std::string& time, const std::string& policy, const std::string& log = "") {
+  VerifyOptions options;
+  options.evidence = VectorPathForTest(quote);
+  for (const std::string& path : collateral) options.collateral.push_back(VectorPathForTest(path));
+  options.verification_time = time;
+  if (!log.empty()) options.event_log = VectorPathForTest(log);
+  return RunVerifyForTest(std::move(options), policy);
+}
 
 std::vector<std::string> Strings(const std::vector<const char*>& texts) {
   return {texts.begin(), texts.end()};
@@ -223,7 +189,7 @@ class IntelVector : public testing::TestWithParam<Row> {};
 TEST_P(IntelVector, HasItsResultAtItsTime) {
   CARAVAN_REQUIRE_VECTORS();
   const Row& row = GetParam();
-  const VerifyRun run(row.quote, Strings(row.collateral), row.time, Lenient(""));
+  const VerifyRun run = Verify(row.quote, Strings(row.collateral), row.time, Lenient(""));
   EXPECT_EQ(run.exit, row.exit) << run.text;
   EXPECT_EQ(run.tcb_status, row.tcb_status) << run.text;
   EXPECT_EQ(run.platform, row.platform);
@@ -239,7 +205,7 @@ TEST_P(IntelVector, PassesWhereThePolicyNamesItsStatus) {
   const Row& row = GetParam();
   if (*row.status_name == '\0') return;
   const std::string accepted = std::string("accepted_tcb { status: ") + row.status_name + " }";
-  const VerifyRun run(row.quote, Strings(row.collateral), row.time, Lenient(accepted));
+  const VerifyRun run = Verify(row.quote, Strings(row.collateral), row.time, Lenient(accepted));
   EXPECT_EQ(run.exit, kOk) << run.text;
 }
 
@@ -248,10 +214,10 @@ TEST_P(IntelVector, CannotBeVerifiedOutsideItsTime) {
   const Row& row = GetParam();
   if (row.exit != kOk) return;
   for (const char* time : {"2024-12-01T00:00:00Z", "2027-12-01T00:00:00Z"}) {
-    const VerifyRun run(row.quote, Strings(row.collateral), time, Lenient(""));
+    const VerifyRun run = Verify(row.quote, Strings(row.collateral), time, Lenient(""));
     EXPECT_NE(run.exit, kOk) << time << run.text;
   }
-  const VerifyRun alone(row.quote, {}, row.time, Lenient(""));
+  const VerifyRun alone = Verify(row.quote, {}, row.time, Lenient(""));
   EXPECT_EQ(alone.exit, kNotVerifiable) << alone.text;
 }
 
@@ -315,15 +281,15 @@ TEST(EventLog, HasToReplayToTheQuotesRegisters) {
   CARAVAN_REQUIRE_VECTORS();
   const std::string cos = "tdx/go-tdx-guest/ccel/cos-113-tdx-quote.dat";
   const std::vector<std::string> october = {kOctober, kRootCrl, kSigner};
-  const VerifyRun good(cos, october, "2025-10-20T00:00:00Z", Lenient(""),
-                       "tdx/go-tdx-guest/ccel/ccel_data.dat");
+  const VerifyRun good = Verify(cos, october, "2025-10-20T00:00:00Z", Lenient(""),
+                                "tdx/go-tdx-guest/ccel/ccel_data.dat");
   EXPECT_EQ(good.exit, kOk) << good.text;
-  const VerifyRun other(cos, october, "2025-10-20T00:00:00Z", Lenient(""),
-                        "tdx/trustee/CCEL_data_ovmf");
+  const VerifyRun other =
+      Verify(cos, october, "2025-10-20T00:00:00Z", Lenient(""), "tdx/trustee/CCEL_data_ovmf");
   EXPECT_EQ(other.exit, kRefused) << other.text;
   EXPECT_THAT(other.failed, testing::ElementsAre("TDX_EVENT_LOG"));
-  const VerifyRun sgx("sgx/dcap-qvl/sgx_quote", {"sgx/dcap-qvl/sgx_quote_collateral.json"},
-                      "2025-06-20T00:00:00Z", Lenient(""), "tdx/trustee/CCEL_data_ovmf");
+  const VerifyRun sgx = Verify("sgx/dcap-qvl/sgx_quote", {"sgx/dcap-qvl/sgx_quote_collateral.json"},
+                               "2025-06-20T00:00:00Z", Lenient(""), "tdx/trustee/CCEL_data_ovmf");
   EXPECT_THAT(sgx.failed, testing::Contains("TDX_EVENT_LOG"));
 }
 
@@ -338,8 +304,8 @@ TEST(IntelSamples, AreRefusedByTheirRootsKey) {
           "tcbInfo.json", "qeIdentity.json", "rootCaCrl.der", "intermediateCaCrl.der"}) {
       collateral.push_back(base + folder + file);
     }
-    const VerifyRun run(base + folder + "quote.dat", collateral, "2025-01-01T00:00:00Z",
-                        Lenient(""));
+    const VerifyRun run =
+        Verify(base + folder + "quote.dat", collateral, "2025-01-01T00:00:00Z", Lenient(""));
     EXPECT_EQ(run.exit, kRefused) << run.text;
     EXPECT_THAT(run.failed,
                 testing::Contains(std::string(folder.empty() ? "SGX_ROOT" : "TDX_ROOT")));
@@ -364,7 +330,7 @@ TEST(IntelSamples, PassUnderTheirOwnRootAsInsecure) {
   for (size_t at; (at = policy.find("min_tcb_evaluation_number: 17")) != std::string::npos;) {
     policy.replace(at, 29, "any_tcb_evaluation_number: true");
   }
-  const VerifyRun run(base + "quote.dat", collateral, "2025-01-01T00:00:00Z", policy);
+  const VerifyRun run = Verify(base + "quote.dat", collateral, "2025-01-01T00:00:00Z", policy);
   EXPECT_EQ(run.exit, kOk) << run.text;
   EXPECT_EQ(run.platform, "insecure sgx");
   EXPECT_EQ(run.tcb_status, "UpToDate");

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Real reports of GPUs and switches, through caravanctl verify, each with a time.
-#include <simdjson.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "attestation/sev_snp/test_vectors.h"
-#include "cli/verify.h"
+#include "cli/verify_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -240,51 +236,25 @@ const std::vector<Row>& Rows() {
   return rows;
 }
 
-// One run of the command, its JSON read.
-class VerifyRun {
- public:
-  explicit VerifyRun(const Row& row) {
-    std::string folder = testing::TempDir() + "/nvidia_XXXXXX";
-    EXPECT_NE(mkdtemp(folder.data()), nullptr);
-    VerifyOptions options;
-    options.policy = folder + "/policy.textproto";
-    std::ofstream(options.policy) << row.policy;
-    options.evidence = VectorPathForTest(row.evidence[0]);
-    for (size_t i = 1; i < row.evidence.size(); ++i) {
-      options.also.push_back(VectorPathForTest(row.evidence[i]));
-    }
-    for (const std::string& path : row.collateral) {
-      options.collateral.push_back(VectorPathForTest(path));
-    }
-    options.report_data = row.nonce;
-    options.verification_time = row.time;
-    std::ostringstream out, err;
-    exit = RunVerify({.out = out, .err = err, .json = true}, options);
-    text = out.str() + err.str();
-    simdjson::dom::parser parser;
-    simdjson::dom::element document;
-    if (parser.parse(out.str()).get(document) != simdjson::SUCCESS) return;
-    std::string_view value;
-    if (document["platform"].get(value) == simdjson::SUCCESS) platform = value;
-    simdjson::dom::array checks;
-    if (document["checks"].get(checks) != simdjson::SUCCESS) return;
-    for (const simdjson::dom::element check : checks) {
-      if (std::string_view(check["outcome"]) == "failed") {
-        failed.emplace_back(std::string_view(check["id"]));
-      }
-    }
+VerifyRun Verify(const Row& row) {
+  VerifyOptions options;
+  options.evidence = VectorPathForTest(row.evidence[0]);
+  for (size_t i = 1; i < row.evidence.size(); ++i) {
+    options.also.push_back(VectorPathForTest(row.evidence[i]));
   }
-
-  int exit = -1;
-  std::string platform, text;
-  std::vector<std::string> failed;
-};
+  for (const std::string& path : row.collateral) {
+    options.collateral.push_back(VectorPathForTest(path));
+  }
+  options.report_data = row.nonce;
+  options.verification_time = row.time;
+  return RunVerifyForTest(std::move(options), row.policy);
+}
 
 class NvidiaVector : public testing::TestWithParam<Row> {};
 
 TEST_P(NvidiaVector, HasItsResultAtItsTime) {
   CARAVAN_REQUIRE_VECTORS();
-  const VerifyRun run(GetParam());
+  const VerifyRun run = Verify(GetParam());
   EXPECT_EQ(run.exit, GetParam().exit) << run.text;
   EXPECT_EQ(run.platform, GetParam().platform);
   if (*GetParam().failed == '\0') {
@@ -298,7 +268,7 @@ TEST_P(NvidiaVector, IsNotAcceptedBeforeItsTime) {
   CARAVAN_REQUIRE_VECTORS();
   Row row = GetParam();
   row.time = "2019-01-01T00:00:00Z";
-  EXPECT_NE(VerifyRun(row).exit, kOk);
+  EXPECT_NE(Verify(row).exit, kOk);
 }
 
 // Without a policy that says so, nothing passes.
@@ -308,7 +278,7 @@ TEST_P(NvidiaVector, IsNotAcceptedByAStrictPolicy) {
   row.policy =
       "name: \"strict\" nvidia { pdis: \"ffffffffffffffff\" modes: NVIDIA_SPT "
       "floors { chip: \"GH100\" vbios: \"FF\" driver: \"999999\" } }";
-  const VerifyRun run(row);
+  const VerifyRun run = Verify(row);
   EXPECT_EQ(run.exit, kRefused) << run.text;
 }
 

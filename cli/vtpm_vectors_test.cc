@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // vTPM evidence of real Azure machines, through caravanctl verify, at a fixed time.
-#include <simdjson.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "attestation/sev_snp/test_vectors.h"
-#include "cli/verify.h"
+#include "cli/verify_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -33,41 +30,16 @@ std::string Policy(const std::string& statuses = "accepted_tcb { status: OUT_OF_
          statuses + "} } }";
 }
 
-// One run of the command, its JSON read.
-class VerifyRun {
- public:
-  VerifyRun(const std::string& evidence, const std::vector<const char*>& collateral,
-            const std::string& time, const std::string& policy, const std::string& kind = "auto") {
-    std::string folder = testing::TempDir() + "/vtpm_XXXXXX";
-    EXPECT_NE(mkdtemp(folder.data()), nullptr);
-    VerifyOptions options;
-    options.policy = folder + "/policy.textproto";
-    std::ofstream(options.policy) << policy;
-    options.evidence = evidence;
-    options.kind = kind;
-    for (const char* path : collateral) options.collateral.push_back(VectorPathForTest(path));
-    options.verification_time = time;
-    std::ostringstream out, err;
-    exit = RunVerify({.out = out, .err = err, .json = true}, options);
-    text = out.str() + err.str();
-    simdjson::dom::parser parser;
-    simdjson::dom::element document;
-    if (parser.parse(out.str()).get(document) != simdjson::SUCCESS) return;
-    std::string_view value;
-    if (document["platform"].get(value) == simdjson::SUCCESS) platform = value;
-    simdjson::dom::array checks;
-    if (document["checks"].get(checks) != simdjson::SUCCESS) return;
-    for (const simdjson::dom::element check : checks) {
-      if (std::string_view(check["outcome"]) == "failed") {
-        failed.emplace_back(std::string_view(check["id"]));
-      }
-    }
-  }
-
-  int exit = -1;
-  std::string platform, text;
-  std::vector<std::string> failed;
-};
+VerifyRun Verify(const std::string& evidence, const std::vector<const char*>& collateral,
+                 const std::string& time, const std::string& policy,
+                 const std::string& kind = "auto") {
+  VerifyOptions options;
+  options.evidence = evidence;
+  options.kind = kind;
+  for (const char* path : collateral) options.collateral.push_back(VectorPathForTest(path));
+  options.verification_time = time;
+  return RunVerifyForTest(std::move(options), policy);
+}
 
 const std::vector<const char*> kMilan = {"snp/roots/milan_ask_ark_asvk.pem"};
 const std::vector<const char*> kGenoa = {"snp/roots/ask_ark_genoa.pem"};
@@ -87,7 +59,8 @@ class VtpmVector : public testing::TestWithParam<Row> {};
 TEST_P(VtpmVector, PassesUnderThePolicyThatAllowsWhatItIs) {
   CARAVAN_REQUIRE_VECTORS();
   const Row& row = GetParam();
-  const VerifyRun run(VectorPathForTest(row.evidence), *row.collateral, row.time, Policy());
+  const VerifyRun run =
+      Verify(VectorPathForTest(row.evidence), *row.collateral, row.time, Policy());
   EXPECT_EQ(run.exit, kOk) << run.text;
   EXPECT_EQ(run.platform, row.platform);
 }
@@ -97,15 +70,16 @@ TEST_P(VtpmVector, IsRefusedWithOtherRegisters) {
   const Row& row = GetParam();
   const std::string other =
       "measurements { name: \"m\" pcrs { index: 7 sha256: \"" + std::string(64, '1') + "\" } }";
-  const VerifyRun run(VectorPathForTest(row.evidence), *row.collateral, row.time,
-                      Policy("accepted_tcb { status: OUT_OF_DATE } ", other));
+  const VerifyRun run = Verify(VectorPathForTest(row.evidence), *row.collateral, row.time,
+                               Policy("accepted_tcb { status: OUT_OF_DATE } ", other));
   EXPECT_EQ(run.exit, kRefused) << run.text;
   EXPECT_THAT(run.failed, ElementsAre("VTPM_MEASUREMENT"));
 }
 
 TEST_P(VtpmVector, CannotBeVerifiedWithoutCollateral) {
   CARAVAN_REQUIRE_VECTORS();
-  const VerifyRun run(VectorPathForTest(GetParam().evidence), {}, GetParam().time, Policy());
+  const VerifyRun run =
+      Verify(VectorPathForTest(GetParam().evidence), {}, GetParam().time, Policy());
   EXPECT_EQ(run.exit, kNotVerifiable) << run.text;
 }
 
@@ -131,8 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(AzureTdx, IsRefusedAsOutOfDateByDefault) {
   CARAVAN_REQUIRE_VECTORS();
-  const VerifyRun run(VectorPathForTest("tpm/az-tdx-vtpm"), kOctober, "2025-10-20T00:00:00Z",
-                      Policy(""), "tpm");
+  const VerifyRun run = Verify(VectorPathForTest("tpm/az-tdx-vtpm"), kOctober,
+                               "2025-10-20T00:00:00Z", Policy(""), "tpm");
   EXPECT_EQ(run.exit, kRefused) << run.text;
   EXPECT_THAT(run.failed, ElementsAre("TDX_TCB_STATUS"));
 }
@@ -140,9 +114,9 @@ TEST(AzureTdx, IsRefusedAsOutOfDateByDefault) {
 // The folder's quote is by the attestation key of another machine than its report.
 TEST(AzureSnp, IsRefusedWithAQuoteByAnotherKey) {
   CARAVAN_REQUIRE_VECTORS();
-  const VerifyRun run(VectorPathForTest("tpm/az-snp-vtpm"),
-                      {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"}, kJune,
-                      Policy(), "tpm");
+  const VerifyRun run = Verify(VectorPathForTest("tpm/az-snp-vtpm"),
+                               {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"},
+                               kJune, Policy(), "tpm");
   EXPECT_EQ(run.exit, kRefused) << run.text;
   EXPECT_THAT(run.failed, Contains("VTPM_SIGNATURE"));
 }
@@ -157,14 +131,15 @@ TEST(AzureSnp, PassesFromAFolder) {
         std::filesystem::absolute(VectorPathForTest(std::string("tpm/az-snp-vtpm/") + file)),
         folder + "/" + file);
   }
-  const VerifyRun run(folder, {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"},
-                      kJune, Policy());
+  const VerifyRun run = Verify(
+      folder, {"tpm/az-snp-vtpm/vcek.pem", "snp/roots/milan_ask_ark_asvk.pem"}, kJune, Policy());
   EXPECT_EQ(run.exit, kOk) << run.text;
 }
 
 TEST(AzureSnp, IsNothingWithoutAQuote) {
   CARAVAN_REQUIRE_VECTORS();
-  const VerifyRun run(VectorPathForTest("tpm/az-snp-vtpm/hcl-report.bin"), kMilan, kJune, Policy());
+  const VerifyRun run =
+      Verify(VectorPathForTest("tpm/az-snp-vtpm/hcl-report.bin"), kMilan, kJune, Policy());
   EXPECT_EQ(run.exit, kUsage) << run.text;
   EXPECT_THAT(run.text, testing::HasSubstr("as old as the last boot"));
 }

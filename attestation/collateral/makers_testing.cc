@@ -7,6 +7,7 @@
 #include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_intel.h"
+#include "attestation/pem.h"
 #include "attestation/x509.h"
 
 namespace caravan::attestation {
@@ -14,7 +15,6 @@ namespace {
 
 using insecure_software::MakeCertificate;
 using insecure_software::MakeCrl;
-using insecure_software::ToPem;
 
 // Takes "insecure " off a name: the namesakes' certificates are named like the makers' own.
 void BareName(std::string* name) {
@@ -67,7 +67,7 @@ CollateralItem AmdForTest::Vcek() { return {.body = Certificates()[0]}; }
 
 CollateralItem AmdForTest::Chain() {
   const std::vector<std::string> all = Certificates();
-  return {.body = ToPem({all[1], all[2]})};
+  return {.body = CertificatesToPem({all[1], all[2]})};
 }
 
 CollateralItem AmdForTest::CrlOf(absl::Time this_update, absl::Time next_update) {
@@ -112,7 +112,7 @@ CollateralItem IntelForTest::TcbInfo(IntelDates dates) {
   world.evaluation_number = dates.evaluation_number;
   const Made made = Make();
   return {.body = made.endorsements.documents[0],
-          .issuer_chain = ToPem({made.endorsements.certificates[0], made.chain[2]})};
+          .issuer_chain = CertificatesToPem({made.endorsements.certificates[0], made.chain[2]})};
 }
 
 CollateralItem IntelForTest::QeIdentity(IntelDates dates) {
@@ -121,12 +121,13 @@ CollateralItem IntelForTest::QeIdentity(IntelDates dates) {
   world.evaluation_number = dates.evaluation_number;
   const Made made = Make();
   return {.body = made.endorsements.documents[1],
-          .issuer_chain = ToPem({made.endorsements.certificates[0], made.chain[2]})};
+          .issuer_chain = CertificatesToPem({made.endorsements.certificates[0], made.chain[2]})};
 }
 
 CollateralItem IntelForTest::PckCrl() {
   const Made made = Make();
-  return {.body = made.endorsements.crls[1], .issuer_chain = ToPem({made.chain[1], made.chain[2]})};
+  return {.body = made.endorsements.crls[1],
+          .issuer_chain = CertificatesToPem({made.chain[1], made.chain[2]})};
 }
 
 CollateralItem IntelForTest::RootCrl() { return {.body = Make().endorsements.crls[0]}; }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/ecdsa.h"
 #include "attestation/hex.h"
@@ -116,20 +115,6 @@ absl::StatusOr<std::string> MakeQuote(const QuoteSpec& spec) {
   }
   head.Prefixed(data.str());
   return std::move(head).Take();
-}
-
-std::string ToPem(const std::vector<std::string>& certificates) {
-  std::string text;
-  for (const std::string& der : certificates) {
-    std::string base64;
-    absl::Base64Escape(der, &base64);
-    absl::StrAppend(&text, "-----BEGIN CERTIFICATE-----\n");
-    for (size_t at = 0; at < base64.size(); at += 64) {
-      absl::StrAppend(&text, base64.substr(at, 64), "\n");
-    }
-    absl::StrAppend(&text, "-----END CERTIFICATE-----\n");
-  }
-  return text;
 }
 
 absl::StatusOr<std::string> SignDocument(const std::string& name, const std::string& body,

@@ -51,9 +51,6 @@ struct QuoteSpec {
 };
 absl::StatusOr<std::string> MakeQuote(const QuoteSpec& spec);
 
-// The PEM text of DER certificates.
-std::string ToPem(const std::vector<std::string>& certificates);
-
 // {"<name>":<body>,"signature":"…"}, signed over the body.
 absl::StatusOr<std::string> SignDocument(const std::string& name, const std::string& body,
                                          EVP_PKEY* key);

@@ -7,6 +7,7 @@
 
 #include "attestation/insecure_software/forge_collateral.h"
 #include "attestation/insecure_software/forge_intel.h"
+#include "attestation/pem.h"
 
 namespace caravan::attestation {
 namespace {
@@ -26,7 +27,7 @@ class InsecureTdAttester : public Attester {
       : spec_(std::move(spec)), attestation_key_(std::move(attestation_key)), pck_(std::move(pck)) {
     spec_.attestation_key = attestation_key_.get();
     spec_.pck_key = pck_.key.get();
-    spec_.certification_data = insecure_software::ToPem(pck_.chain);
+    spec_.certification_data = CertificatesToPem(pck_.chain);
   }
 
   absl::StatusOr<EvidenceSet> Collect(const ReportData& report_data) override {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
+#include "attestation/pem.h"
 
 namespace caravan::attestation::intel {
 namespace {
@@ -189,7 +190,7 @@ std::pair<EvidenceSet, Endorsements> TestWorld::Assemble() {
   edit_chain(&chain);
   quote.body = body;
   quote.qe_report = qe_report;
-  quote.certification_data = insecure_software::ToPem(chain);
+  quote.certification_data = CertificatesToPem(chain);
   if (quote.attestation_key == nullptr) quote.attestation_key = attestation_key.get();
   if (quote.pck_key == nullptr) quote.pck_key = pck_key.get();
   auto bytes = insecure_software::MakeQuote(quote);

@@ -14,15 +14,16 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/evidence.h"
 #include "attestation/hex.h"
+#include "attestation/pem.h"
 #include "cli/text.h"
 #include "crypto/hash.h"
 #include "daemon/attester/configfs_tsm.h"
 #include "daemon/attester/machine.h"
 #include "daemon/attester/nvml.h"
+#include "daemon/ops/file.h"
 
 namespace caravan::cli {
 namespace {
@@ -142,31 +143,9 @@ absl::StatusOr<Collected> Collect(const EvidenceCollectOptions& options,
   return collected;
 }
 
-std::string PemOf(const std::vector<std::string>& certificates) {
-  constexpr size_t kLine = 64;  // RFC 7468
-  std::string pem;
-  for (const std::string& der : certificates) {
-    const std::string text = absl::Base64Escape(der);
-    pem += "-----BEGIN CERTIFICATE-----\n";
-    for (size_t at = 0; at < text.size(); at += kLine) {
-      absl::StrAppend(&pem, text.substr(at, kLine), "\n");
-    }
-    pem += "-----END CERTIFICATE-----\n";
-  }
-  return pem;
-}
-
 absl::Status WriteFile(const std::string& path, std::string_view bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  int error = fd < 0 ? errno : 0;
-  while (error == 0 && !bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put > 0) {
-      bytes.remove_prefix(static_cast<size_t>(put));
-    } else if (errno != EINTR) {
-      error = errno;
-    }
-  }
+  int error = fd < 0 ? errno : ops::WriteAll(fd, bytes);
   if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
   if (error == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -179,7 +158,8 @@ absl::Status WriteFiles(const std::string& out, Collected* collected) {
     const std::string path = collected->items.size() == 1 ? out : absl::StrCat(out, ".", i);
     absl::Status status = WriteFile(path, item.report);
     if (status.ok() && !item.certificates.empty()) {
-      status = WriteFile(absl::StrCat(path, ".pem"), PemOf(item.certificates));
+      status =
+          WriteFile(absl::StrCat(path, ".pem"), attestation::CertificatesToPem(item.certificates));
     }
     if (!status.ok()) return status;
     collected->files.push_back(path);

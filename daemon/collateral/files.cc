@@ -22,15 +22,8 @@ absl::Status Failed(absl::string_view doing, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", doing, " ", path));
 }
 
-absl::Status WriteAll(int fd, absl::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put > 0) {
-      bytes.remove_prefix(static_cast<size_t>(put));
-    } else if (errno != EINTR) {
-      return Failed("write", path);
-    }
-  }
+absl::Status WriteSynced(int fd, absl::string_view bytes, const std::string& path) {
+  if (ops::WriteAll(fd, {bytes.data(), bytes.size()}) != 0) return Failed("write", path);
   // mkstemp's file is the owner's alone; collateral is public.
   if (fchmod(fd, 0644) != 0 || fsync(fd) != 0) return Failed("write", path);
   return absl::OkStatus();
@@ -53,7 +46,7 @@ absl::Status WriteWhole(const std::string& scratch, const std::string& path,
   std::string partial = absl::StrCat(scratch, "/partial-XXXXXX");
   const int fd = mkostemp(partial.data(), O_CLOEXEC);
   if (fd < 0) return Failed("write in", scratch);
-  absl::Status status = WriteAll(fd, bytes, partial);
+  absl::Status status = WriteSynced(fd, bytes, partial);
   if (close(fd) != 0 && status.ok()) status = Failed("write", partial);
   if (status.ok() && rename(partial.c_str(), path.c_str()) != 0) status = Failed("write", path);
   if (!status.ok()) unlink(partial.c_str());

@@ -61,4 +61,16 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
   return files;
 }
 
+int WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(fd, bytes.data(), bytes.size());
+    if (put > 0) {
+      bytes.remove_prefix(static_cast<size_t>(put));
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
 }  // namespace caravan::ops

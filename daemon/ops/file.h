@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t limit);
 
 // `path` itself when it is a file; the regular files in it, sorted by name, when it is a folder.
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path);
+
+// Writes all of `bytes` where `fd` stands: 0, or the error number.
+int WriteAll(int fd, std::string_view bytes);
 
 }  // namespace caravan::ops
 
