@@ -55,7 +55,7 @@ class Collect : public testing::Test {
         -> absl::StatusOr<std::unique_ptr<attestation::DeviceAttester>> {
       return std::make_unique<FakeGpus>(options.gpu >= 0 ? 1 : gpus_);
     };
-    EXPECT_NE(mkdtemp(folder_), nullptr);
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
   }
   ~Collect() override { std::filesystem::remove_all(folder_); }
 
@@ -73,7 +73,7 @@ class Collect : public testing::Test {
     context.json = json;
     return RunEvidenceCollect(context, options, makers_);
   }
-  std::string Path(const std::string& name) const { return std::string(folder_) + "/" + name; }
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
   std::string Read(const std::string& name) const {
     std::ifstream file(Path(name), std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
@@ -88,7 +88,7 @@ class Collect : public testing::Test {
   AttesterMakers makers_;
   std::string tsm_path_;
   size_t gpus_ = 2;
-  char folder_[40] = "/tmp/caravan-collect-XXXXXX";
+  std::string folder_ = testing::TempDir() + "/collect-XXXXXX";
   std::ostringstream out_, err_;
   simdjson::dom::parser parser_;
 };

@@ -20,11 +20,11 @@ using testing::StartsWith;
 
 class Show : public testing::Test {
  protected:
-  Show() { EXPECT_NE(mkdtemp(folder_), nullptr); }
+  Show() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
   ~Show() override { std::filesystem::remove_all(folder_); }
 
   int Run(const std::string& bytes, const std::string& kind = "auto", bool json = false) {
-    const std::string path = std::string(folder_) + "/evidence";
+    const std::string path = folder_ + "/evidence";
     std::ofstream(path, std::ios::binary) << bytes;
     out_.str("");
     err_.str("");
@@ -38,7 +38,7 @@ class Show : public testing::Test {
     return error ? std::string("none: ") + simdjson::error_message(error) : simdjson::minify(value);
   }
 
-  char folder_[40] = "/tmp/caravan-show-XXXXXX";
+  std::string folder_ = testing::TempDir() + "/show-XXXXXX";
   std::ostringstream out_, err_;
   simdjson::dom::parser parser_;
 };

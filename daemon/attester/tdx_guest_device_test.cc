@@ -116,7 +116,7 @@ class FakeQuoteService {
     return bytes;
   }
 
-  char folder_[32] = "/tmp/caravan-qgs-XXXXXX";
+  char folder_[32] = "/tmp/caravan-qgs-XXXXXX";  // a Unix socket's path is short
   sockaddr_un address_{};
   const Respond respond_;
   int listener_ = -1;

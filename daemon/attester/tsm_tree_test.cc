@@ -22,22 +22,22 @@ namespace {
 class Folder : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_NE(mkdtemp(path_), nullptr);
+    ASSERT_NE(mkdtemp(path_.data()), nullptr);
     tree_ = MakeTsmTree(path_);
   }
   void TearDown() override { std::filesystem::remove_all(path_); }
   void Put(const std::string& name, const std::string& bytes) {
-    std::ofstream(std::string(path_) + "/" + name, std::ios::binary) << bytes;
+    std::ofstream(path_ + "/" + name, std::ios::binary) << bytes;
   }
 
-  char path_[40] = "/tmp/caravan-tsm-XXXXXX";
+  std::string path_ = testing::TempDir() + "/tsm-XXXXXX";
   std::unique_ptr<TsmTree> tree_;
 };
 
 TEST_F(Folder, MakesAndRemovesEntriesForTheOwnerAlone) {
   ASSERT_EQ(tree_->MakeEntry("one"), 0);
   struct stat info {};
-  ASSERT_EQ(stat((std::string(path_) + "/one").c_str(), &info), 0);
+  ASSERT_EQ(stat((path_ + "/one").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
   EXPECT_EQ(tree_->MakeEntry("one"), EEXIST);
   EXPECT_EQ(tree_->RemoveEntry("one"), 0);
@@ -71,7 +71,7 @@ TEST_F(Folder, MakesNoAttributeThatIsNotThere) {
 
 TEST_F(Folder, FollowsNoLinkOutOfTheTree) {
   ASSERT_EQ(tree_->MakeEntry("one"), 0);
-  ASSERT_EQ(symlink("/etc/passwd", (std::string(path_) + "/one/outblob").c_str()), 0);
+  ASSERT_EQ(symlink("/etc/passwd", (path_ + "/one/outblob").c_str()), 0);
   std::string bytes;
   EXPECT_EQ(tree_->Read("one", "outblob", 1 << 20, &bytes), ELOOP);
 }
