@@ -244,10 +244,10 @@ TEST_F(VerifyCommand, RefusesATokenThatItCannotSign) {
   Write("broken.pem", "-----BEGIN PUBLIC KEY-----\n!\n");
   ASSERT_EQ(chmod(Path("broken.pem").c_str(), 0600), 0);
   const std::pair<EarFlags, const char*> rows[] = {
-      {{.key = Path("absent.pem")}, "absent.pem"},
-      {{.key = Path("broken.pem")}, "broken.pem: signing key"},
-      {{.key = Path("key.pem")}, "chmod 600"},
-      {{.nonce = "0011223344556677"}, "--ear-key"},
+      {{Path("absent.pem"), ""}, "absent.pem"},
+      {{Path("broken.pem"), ""}, "broken.pem: signing key"},
+      {{Path("key.pem"), ""}, "chmod 600"},
+      {{"", "0011223344556677"}, "--ear-key"},
   };
   ASSERT_EQ(chmod(Path("key.pem").c_str(), 0644), 0);
   for (const auto& [flags, why] : rows) {

@@ -19,10 +19,11 @@ using S = TcbStatus;
 TEST(TcbEvaluation, NamesWhatIsKnownAgainstTheModuleThatRunsNow) {
   TcbInfo info;
   info.tdx = true;
-  info.levels = {{.rating = {absl::FromUnixSeconds(9), S::kUpToDate, {}}}};
-  info.modules = {{.id = "TDX_01",
-                   .levels = {{5, {absl::FromUnixSeconds(8), S::kUpToDate, {"LAUNCH"}}},
-                              {3, {absl::FromUnixSeconds(7), S::kOutOfDate, {"NOW"}}}}}};
+  info.levels.emplace_back().rating = {absl::FromUnixSeconds(9), S::kUpToDate, {}};
+  TdxModule& module = info.modules.emplace_back();
+  module.id = "TDX_01";
+  module.levels = {{5, {absl::FromUnixSeconds(8), S::kUpToDate, {"LAUNCH"}}},
+                   {3, {absl::FromUnixSeconds(7), S::kOutOfDate, {"NOW"}}}};
   EnclaveIdentity identity;
   identity.levels = {{0, {absl::FromUnixSeconds(9), S::kUpToDate, {}}}};
   PlatformTcb platform;
