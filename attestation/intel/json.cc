@@ -58,7 +58,7 @@ absl::StatusOr<JsonValue> Convert(const dom::element& element) {
         }
         absl::StatusOr<JsonValue> value = Convert(member.value);
         if (!value.ok()) return value;
-        object.emplace_back(std::string(member.key), *std::move(value));
+        object.push_back({std::string(member.key), *std::move(value)});
       }
       out.value = std::move(object);
       return out;

@@ -23,14 +23,20 @@ inline constexpr size_t kMaxJsonDepth = 16;
 
 class JsonValue {
  public:
+  struct Member;
   using Array = std::vector<JsonValue>;
-  using Object = std::vector<std::pair<std::string, JsonValue>>;
+  using Object = std::vector<Member>;
   struct Other {};  // null, or a number that is no 64-bit integer
 
   std::variant<Other, bool, int64_t, std::string, Array, Object> value;
 
   // Null when this is no object or has no such member.
   const JsonValue* Find(std::string_view name) const;
+};
+
+struct JsonValue::Member {
+  std::string name;
+  JsonValue value;
 };
 
 // InvalidArgument on malformed JSON, trailing text, an object with one name twice, and input over

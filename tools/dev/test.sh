@@ -4,7 +4,7 @@
 . tools/dev/fuzz.sh
 
 readonly TSAN_TARGETS=(//daemon/transport/... //daemon/engine/... //daemon/session/... //client/...)
-FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-60}"
+FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-30}"
 
 # Counts of test cases over all configurations.
 passed=0 failed=0 skipped=0
@@ -18,8 +18,10 @@ run_configuration() {
   # when it was needed.
   local flags=(--keep_going --test_summary=short --build_tests_only
     --flaky_test_attempts=//tests/integration:.*@2)
-  [ "$name" = default ] || flags+=(--config="$name")
-  [ "$all" = yes ] || flags+=(--test_tag_filters=-soak)
+  local without=()
+  [ "$name" = default ] || { flags+=(--config="$name") && without+=(-no-sanitizer); }
+  [ "$all" = yes ] || without+=(-soak)
+  flags+=(--test_tag_filters="$(IFS=, && echo "${without[*]}")")
   run_bazel test "${flags[@]}" "$@" >"$scratch/$name.log" 2>&1 || code=$?
   # 4: no test there. 3: tests failed, counted one by one below.
   if [ "$code" != 0 ] && [ "$code" != 3 ] && [ "$code" != 4 ]; then
