@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/certificate_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,9 @@ CertificatePool::CertificatePool(std::string id, CheckList* checks)
     : id_(absl::StrCat(id, "_CERTIFICATE_FORM")), checks_(*checks) {}
 
 void CertificatePool::Add(const std::string& der, const std::string& where, bool from_peer) {
+  // What came with the evidence is often at hand as well.
+  const auto same = [&der](const Certificate& other) { return other.der() == der; };
+  if (std::any_of(certificates_.begin(), certificates_.end(), same)) return;
   absl::StatusOr<Certificate> certificate = Certificate::Parse(der);
   if (certificate.ok()) {
     certificates_.push_back(*std::move(certificate));

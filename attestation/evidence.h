@@ -5,6 +5,7 @@
 #define CARAVAN_ATTESTATION_EVIDENCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "absl/types/span.h"
 
 namespace caravan::attestation {
+
+class KnownSignatures;
 
 // Wire values. An insecure_software report has the format of kSevSnp; its chain tells it apart.
 enum class EvidenceKind : uint16_t { kSevSnp = 1, kTdx = 2, kSgx = 3, kNvidia = 4, kVtpm = 5 };
@@ -47,6 +50,9 @@ struct Endorsements {
   std::vector<std::string> documents = {};
   std::vector<std::string> rims = {};            // NVIDIA's signed XML, byte for byte
   std::vector<std::string> ocsp_responses = {};  // DER
+  // Of these, and of the certificates that come with evidence: signatures that held before need no
+  // second check (known_signatures.h). Null: every one is checked each time.
+  std::shared_ptr<KnownSignatures> known_signatures = nullptr;
 };
 
 }  // namespace caravan::attestation

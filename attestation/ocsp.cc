@@ -159,7 +159,8 @@ class Reader {
   // RFC 6960 4.2.2.2: whom the issuer itself issued a certificate for this purpose, and nobody
   // else.
   std::string CheckDelegation(const Certificate& responder) const {
-    absl::Status status = responder.CheckSignedBy(query_.issuer);
+    absl::Status status =
+        responder.CheckSignedBy(query_.issuer, SignatureSuite::kSha384, query_.known);
     if (status.ok() && !responder.IsIssuedInNameOf(query_.issuer)) {
       status = absl::UnauthenticatedError("the certificate's issuer did not issue it");
     }
@@ -181,9 +182,9 @@ class Reader {
   std::string CheckSignature(std::string_view der) const {
     const std::optional<std::string_view> bytes = SignedBytes(der);
     if (!bytes.has_value()) return "the response is not encoded in DER";
-    if (Verifies(query_.issuer, *bytes)) return "";
     const STACK_OF(X509)* certificates = OCSP_resp_get0_certs(basic_.get());
     const int count = std::min(sk_X509_num(certificates), kMaxResponderCerts);
+    // A certificate that comes along is most likely the signer's.
     std::string problem = "neither the issuer's key nor a certificate in the response verifies it";
     for (int i = 0; i < count; ++i) {
       unsigned char* encoded = nullptr;
@@ -192,15 +193,16 @@ class Reader {
       const auto responder =
           Certificate::Parse({reinterpret_cast<const char*>(encoded), static_cast<size_t>(size)});
       OPENSSL_free(encoded);
-      if (!responder.ok() || !Verifies(*responder, *bytes)) continue;
+      if (!responder.ok() || !Verifies(*responder, der, *bytes)) continue;
       const std::string refused = CheckDelegation(*responder);
       if (refused.empty()) return "";
       problem = absl::StrCat("responder ", responder->Describe(), ": ", refused);
     }
-    return problem;
+    return Verifies(query_.issuer, der, *bytes) ? "" : problem;
   }
 
-  bool Verifies(const Certificate& signer, std::string_view bytes) const {
+  // `bytes` of the whole response `der` are what is signed.
+  bool Verifies(const Certificate& signer, std::string_view der, std::string_view bytes) const {
     EVP_PKEY* key = signer.public_key();
     if (!IsOnCurve(key, Curve::kP256) && !IsOnCurve(key, Curve::kP384)) return false;
     const EVP_MD* hash = nullptr;
@@ -217,11 +219,13 @@ class Reader {
     const ASN1_OCTET_STRING* signature = OCSP_resp_get0_signature(basic_.get());
     const std::unique_ptr<EVP_MD_CTX, OpensslDelete<EVP_MD_CTX_free>> context(EVP_MD_CTX_new());
     return context != nullptr &&
-           EVP_DigestVerifyInit(context.get(), nullptr, hash, nullptr, key) == 1 &&
-           EVP_DigestVerify(context.get(), ASN1_STRING_get0_data(signature),
-                            static_cast<size_t>(ASN1_STRING_length(signature)),
-                            reinterpret_cast<const unsigned char*>(bytes.data()),
-                            bytes.size()) == 1;
+           KnownSignatures::Check(query_.known, "ocsp", der, signer.SpkiSha256(), [&] {
+             return EVP_DigestVerifyInit(context.get(), nullptr, hash, nullptr, key) == 1 &&
+                    EVP_DigestVerify(context.get(), ASN1_STRING_get0_data(signature),
+                                     static_cast<size_t>(ASN1_STRING_length(signature)),
+                                     reinterpret_cast<const unsigned char*>(bytes.data()),
+                                     bytes.size()) == 1;
+           });
   }
 
   bool HasCriticalExtension(OCSP_SINGLERESP* single) const {
@@ -335,8 +339,9 @@ void CheckOcsp(const OcspRule& rule, absl::Span<const std::string> responses,
   const std::string fresh_id = absl::StrCat(rule.id, "_OCSP");
   std::string missing, revoked, hold;
   for (size_t i = 0; i + 1 < chain.size(); ++i) {
-    const OcspFinding finding =
-        FindOcspStatus(responses, {.certificate = chain[i], .issuer = chain[i + 1], .now = now});
+    const OcspFinding finding = FindOcspStatus(
+        responses,
+        {.certificate = chain[i], .issuer = chain[i + 1], .now = now, .known = rule.known});
     std::string* const where = finding.outcome == OcspOutcome::kRevoked ? &revoked
                                : finding.outcome == OcspOutcome::kHold  ? &hold
                                : finding.outcome == OcspOutcome::kGood  ? nullptr

@@ -72,7 +72,12 @@ class Ocsp : public testing::Test {
   OcspFinding Read(const std::string& response) const {
     const Certificate leaf = *Certificate::Parse(leaf_der);
     const Certificate issuer = *Certificate::Parse(issuer_der);
-    return ReadOcspResponse(response, {leaf, issuer, now, nonce});
+    const OcspFinding finding = ReadOcspResponse(response, {leaf, issuer, now, nonce});
+    // What held before must not help what differs.
+    const OcspFinding again = ReadOcspResponse(response, {leaf, issuer, now, nonce, &known});
+    EXPECT_EQ(Name(again.outcome), Name(finding.outcome));
+    EXPECT_EQ(again.detail, finding.detail);
+    return finding;
   }
   void Expect(OcspOutcome outcome) const {
     const OcspFinding finding = Read(Response());
@@ -88,6 +93,7 @@ class Ocsp : public testing::Test {
   std::string issuer_der, leaf_der;
   OcspSpec spec;
   std::optional<std::string> nonce;
+  mutable KnownSignatures known;
 };
 
 TEST_F(Ocsp, TakesTheIssuersAnswer) {

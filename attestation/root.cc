@@ -23,7 +23,7 @@ class Search {
     for (const Certificate& candidate : pool) {
       if (!intermediate.IsIssuedInNameOf(candidate)) continue;
       named = true;
-      if (!intermediate.CheckSignedBy(candidate, rule_.suite).ok()) continue;
+      if (!intermediate.CheckSignedBy(candidate, rule_.suite, rule_.known).ok()) continue;
       const std::string digest = ToHex(candidate.SpkiSha256());
       const bool makers = rule_.is_makers(digest);
       found.insecure = !makers && IsPinnedStandIn(digest);
@@ -31,7 +31,8 @@ class Search {
         unpinned = candidate;
         continue;
       }
-      if (absl::Status self = candidate.CheckSignedBy(candidate, rule_.suite); !self.ok()) {
+      if (absl::Status self = candidate.CheckSignedBy(candidate, rule_.suite, rule_.known);
+          !self.ok()) {
         checks_.Fail(Id("ROOT"), kRootWhat,
                      absl::StrCat(candidate.Describe(), ": ", self.message()));
         return found;

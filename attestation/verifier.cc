@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/check_list.h"
 #include "attestation/composite.h"
+#include "attestation/known_signatures.h"
 #include "attestation/nvidia/verifier.h"
 #include "attestation/sev_snp/verifier.h"
 #include "attestation/sgx/verifier.h"
@@ -49,7 +50,9 @@ class PolicyAppraiser : public Appraiser {
   PolicyAppraiser(Policy policy, Endorsements endorsements)
       : policy_(std::move(policy)),
         endorsements_(std::move(endorsements)),
-        digest_(attestation::PolicyDigest(policy_)) {}
+        digest_(attestation::PolicyDigest(policy_)) {
+    endorsements_.known_signatures = std::make_shared<KnownSignatures>();
+  }
 
   Appraisal Appraise(const EvidenceSet& evidence, const ReportData& expected,
                      absl::Time now) const override {
@@ -64,7 +67,7 @@ class PolicyAppraiser : public Appraiser {
 
  private:
   const Policy policy_;
-  const Endorsements endorsements_;
+  Endorsements endorsements_;
   const crypto::Sha256Digest digest_;
 };
 

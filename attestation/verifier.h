@@ -32,8 +32,8 @@ Appraisal VerifyFor(const EvidenceSet& evidence, const Endorsements& endorsement
 Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsements,
                        const Policy& policy, const ReportDataExpectation& expected, absl::Time now);
 
-// The verifier as a session wants it, with its policy and endorsements. InvalidArgument when
-// ValidatePolicy refuses the policy.
+// The verifier as a session wants it, with its policy and endorsements, whose signatures it checks
+// once (known_signatures.h). InvalidArgument when ValidatePolicy refuses the policy.
 absl::StatusOr<std::unique_ptr<Appraiser>> MakeAppraiser(Policy policy, Endorsements endorsements);
 
 }  // namespace caravan::attestation

@@ -2,6 +2,7 @@
 #include "attestation/verifier.h"
 
 #include <string>
+#include <vector>
 
 #include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
@@ -97,6 +98,30 @@ TEST_F(Verifier, IsAnAppraiserWithThePolicysDigest) {
   EXPECT_TRUE((*appraiser)->Appraise(evidence_, data_, kNow).accepted());
   data_.bytes[0] ^= 1;
   EXPECT_FALSE((*appraiser)->Appraise(evidence_, data_, kNow).accepted());
+}
+
+// An appraiser checks certificates' signatures once, and everything else each time.
+TEST_F(Verifier, RefusesWhatDiffersFromWhatItAcceptedBefore) {
+  const auto appraiser = MakeAppraiser(policy_, {{}, {root_.CrlDer()}});
+  ASSERT_TRUE(appraiser.ok());
+  ASSERT_TRUE((*appraiser)->Appraise(evidence_, data_, kNow).accepted());
+  const auto refused_by = [&](const EvidenceSet& evidence, absl::Time now) {
+    const Appraisal appraisal = (*appraiser)->Appraise(evidence, data_, now);
+    return appraisal.accepted() ? "" : appraisal.Decisive()->id;
+  };
+  std::vector<std::string>& chain = evidence_.items[0].certificates;
+  ASSERT_EQ(chain.size(), 3u);
+  for (std::string& der : chain) {
+    der.back() ^= 1;
+    EXPECT_EQ(refused_by(evidence_, kNow), &der == &chain[2] ? "SNP_ROOT" : "SNP_CHAIN");
+    der.back() ^= 1;
+  }
+  std::string& report = evidence_.items[0].report;
+  report[0x2A0] ^= 1;
+  EXPECT_EQ(refused_by(evidence_, kNow), "SNP_SIGNATURE");
+  report[0x2A0] ^= 1;
+  EXPECT_EQ(refused_by(evidence_, kNow + absl::Hours(24 * 365 * 100)), "SNP_CHAIN_VALIDITY");
+  EXPECT_EQ(refused_by(evidence_, kNow), "");
 }
 
 TEST_F(Verifier, MakesNoAppraiserOfAnInvalidPolicy) {

@@ -185,7 +185,8 @@ absl::Status Certificate::CheckCriticalExtensions() const {
   return absl::OkStatus();
 }
 
-absl::Status Certificate::CheckSignedBy(const Certificate& issuer, SignatureSuite suite) const {
+absl::Status Certificate::CheckSignedBy(const Certificate& issuer, SignatureSuite suite,
+                                        KnownSignatures* known) const {
   const ClearErrors clear;
   const X509_ALGOR* algorithm = nullptr;
   X509_get0_signature(nullptr, &algorithm, get());
@@ -193,7 +194,8 @@ absl::Status Certificate::CheckSignedBy(const Certificate& issuer, SignatureSuit
   if (key == nullptr) return absl::UnauthenticatedError("the issuer's key cannot be decoded");
   const int nid = X509_get_signature_nid(get());
   if (absl::Status known = CheckSuite(suite, nid, algorithm, key); !known.ok()) return known;
-  if (X509_verify(get(), key) != 1) {
+  if (!KnownSignatures::Check(known, "certificate", der_, issuer.SpkiSha256(),
+                              [&] { return X509_verify(get(), key) == 1; })) {
     return absl::UnauthenticatedError(
         absl::StrCat("signature does not verify under the key of ", issuer.Describe()));
   }

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "attestation/known_signatures.h"
 #include "attestation/openssl.h"
 #include "crypto/hash.h"
 
@@ -63,7 +64,8 @@ class Certificate {
   absl::Status CheckCriticalExtensions() const;
   // OK when `issuer`'s key signed this with an algorithm of `suite`.
   absl::Status CheckSignedBy(const Certificate& issuer,
-                             SignatureSuite suite = SignatureSuite::kSha384) const;
+                             SignatureSuite suite = SignatureSuite::kSha384,
+                             KnownSignatures* known = nullptr) const;
 
   EVP_PKEY* public_key() const;  // borrowed; null when it cannot be decoded
   X509* get() const { return x509_.get(); }

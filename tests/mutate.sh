@@ -77,7 +77,7 @@ mkdir "$scratch/tree"
 git ls-files -z --cached --others --exclude-standard |
   while IFS= read -r -d '' path; do [ ! -e "$path" ] || printf '%s\0' "$path"; done |
   tar --null --files-from=- --create | tar --extract --directory="$scratch/tree"
-tree="$PWD"
+cp -r "$scratch/tree/attestation" "$scratch/as-it-is"
 cd "$scratch/tree"
 
 # 0 when the tests pass, 3 when one fails; anything else is no answer.
@@ -101,7 +101,8 @@ survivors=0
 for i in "${!names[@]}"; do
   [ $# = 0 ] || [[ " $* " == *" ${names[$i]} "* ]] || continue
   sed -i "${edits[$i]}" "${files[$i]}"
-  ! cmp -s "${files[$i]}" "$tree/${files[$i]}" ||
+  original="$scratch/as-it-is/${files[$i]#attestation/}"
+  ! cmp -s "${files[$i]}" "$original" ||
     die "mutate: ${names[$i]}: its check no longer stands so in ${files[$i]}"
   code=0
   run_tests "${tests[$i]}" || code=$?
@@ -111,9 +112,10 @@ for i in "${!names[@]}"; do
   else
     printf '%-24s missed by %s:\n' "${names[$i]}" "${tests[$i]}"
     # gtest's list at the end: "[  FAILED  ] Suite.Name", parameters behind a comma.
-    sed -nE 's/^\[  FAILED  \] ([A-Za-z0-9_/]+\.[A-Za-z0-9_/]+).*/    \1/p' "$scratch/log" | sort -u
+    log="bazel-testlogs/$(sed 's|^//||; s|:|/|' <<<"${tests[$i]}")/test.log"
+    sed -nE 's/^\[  FAILED  \] ([A-Za-z0-9_/]+\.[A-Za-z0-9_/]+).*/    \1/p' "$log" | sort -u
   fi
-  cp "$tree/${files[$i]}" "${files[$i]}"
+  cp "$original" "${files[$i]}"
 done
 if [ "$survivors" != 0 ]; then
   say "mutate: $survivors checks could go unnoticed"

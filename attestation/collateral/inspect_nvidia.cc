@@ -51,7 +51,7 @@ absl::StatusOr<CollateralFacts> InspectRim(const std::string& key, const std::st
   const SignerPool own = signers.With(document->certificates());
   if (own.chain_size() == 0) return absl::InvalidArgumentError("its certificates are malformed");
   const Certificate& leaf = own.certificates().front();
-  if (absl::Status status = document->CheckSignedBy(leaf.public_key()); !status.ok()) {
+  if (absl::Status status = document->CheckSignedBy(leaf); !status.ok()) {
     return status;
   }
   absl::StatusOr<std::vector<Certificate>> chain = own.Climb(leaf, kSuite, &IsRimRoot);

@@ -30,8 +30,8 @@ constexpr char kSignerName[] = "Intel SGX TCB Signing";
 class ChainFinder {
  public:
   ChainFinder(const Policy& policy, absl::Time now, std::vector<Certificate> pool,
-              Findings* findings)
-      : policy_(policy), now_(now), pool_(std::move(pool)), findings_(*findings) {}
+              KnownSignatures* known, Findings* findings)
+      : policy_(policy), now_(now), pool_(std::move(pool)), known_(known), findings_(*findings) {}
 
   // False when there is none, which a check then says.
   bool ChoosePck(const Quote& quote) {
@@ -71,7 +71,7 @@ class ChainFinder {
     absl::Status failure;
     for (const Certificate& candidate : pool_) {
       if (!leaf.IsIssuedInNameOf(candidate)) continue;
-      failure = leaf.CheckSignedBy(candidate, kSuite);
+      failure = leaf.CheckSignedBy(candidate, kSuite, known_);
       if (!failure.ok()) continue;
       intermediate = candidate;
       break;
@@ -143,9 +143,10 @@ class ChainFinder {
   void FindSigners() {
     for (const Certificate& candidate : pool_) {
       if (BareName(candidate) != kSignerName || !candidate.IsIssuedInNameOf(*chain_.root)) continue;
-      const bool good =
-          candidate.CheckSignedBy(*chain_.root, kSuite).ok() && candidate.CheckIsEndEntity().ok() &&
-          candidate.CheckCriticalExtensions().ok() && candidate.CheckValidity(now_).ok();
+      const bool good = candidate.CheckSignedBy(*chain_.root, kSuite, known_).ok() &&
+                        candidate.CheckIsEndEntity().ok() &&
+                        candidate.CheckCriticalExtensions().ok() &&
+                        candidate.CheckValidity(now_).ok();
       const auto same = [&](const Certificate& other) { return other.der() == candidate.der(); };
       if (good && std::none_of(chain_.signers.begin(), chain_.signers.end(), same)) {
         chain_.signers.push_back(candidate);
@@ -177,7 +178,8 @@ class ChainFinder {
         .suite = kSuite,
         .maker = "Intel",
         .chain_hint = kChainHint,
-        .is_makers = [](const std::string& digest) { return digest == kIntelRootSpkiSha256; }};
+        .is_makers = [](const std::string& digest) { return digest == kIntelRootSpkiSha256; },
+        .known = known_};
     FoundRoot found = FindRoot(rule, intermediate, pool_, policy_, findings_.checks());
     chain_.insecure = found.insecure;
     if (!found.certificate.has_value()) return false;
@@ -189,6 +191,7 @@ class ChainFinder {
   const Policy& policy_;
   const absl::Time now_;
   const std::vector<Certificate> pool_;
+  KnownSignatures* const known_;
   Findings& findings_;
   Chain chain_;
 };
@@ -214,7 +217,7 @@ std::vector<Certificate> CollectCertificates(const Quote& quote, const Evidence&
 Chain CheckChain(const Quote& quote, const Evidence& evidence, const Endorsements& endorsements,
                  const Policy& policy, absl::Time now, Findings* findings) {
   ChainFinder finder(policy, now, CollectCertificates(quote, evidence, endorsements, findings),
-                     findings);
+                     endorsements.known_signatures.get(), findings);
   if (finder.ChoosePck(quote) && finder.Climb()) {
     finder.CheckNames();
     finder.CheckConstraints();

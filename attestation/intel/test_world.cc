@@ -201,7 +201,8 @@ std::pair<EvidenceSet, Endorsements> TestWorld::Assemble() {
 }
 
 Appraisal TestWorld::Appraise() {
-  const auto [evidence, endorsements] = Assemble();
+  auto [evidence, endorsements] = Assemble();
+  endorsements.known_signatures = known_;
   return Verify(evidence, endorsements, policy, expected, now);
 }
 

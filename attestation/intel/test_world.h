@@ -96,6 +96,8 @@ class TestWorld {
   void Pin(const std::string& der);
 
   const WorldKind kind_;
+  // What held before must not help what differs.
+  const std::shared_ptr<KnownSignatures> known_ = std::make_shared<KnownSignatures>();
 };
 
 }  // namespace caravan::attestation::intel

@@ -31,6 +31,7 @@ class ChainBuilder {
 
   void Collect(const Evidence& evidence, const Endorsements& endorsements) {
     pool_.AddAll(evidence, endorsements);
+    known_ = endorsements.known_signatures.get();
     has_own_ = !evidence.certificates.empty();
   }
 
@@ -79,12 +80,13 @@ class ChainBuilder {
       if (!issuer.has_value()) return false;
       chain.push_back(*std::move(issuer));
     }
-    const RootRule rule{.id = "NVIDIA",
-                        .maker = "NVIDIA",
-                        .chain_hint = kChainHint,
-                        .is_makers = [](const std::string& digest) {
-                          return digest == kNvidiaDeviceRootSpkiSha256;
-                        }};
+    const RootRule rule{
+        .id = "NVIDIA",
+        .maker = "NVIDIA",
+        .chain_hint = kChainHint,
+        .is_makers =
+            [](const std::string& digest) { return digest == kNvidiaDeviceRootSpkiSha256; },
+        .known = known_};
     FoundRoot root = FindRoot(rule, chain.back(), pool_.certificates(), policy_, &checks_);
     chain_.insecure = root.insecure;
     if (!root.certificate.has_value()) return false;
@@ -173,7 +175,7 @@ class ChainBuilder {
     for (const Certificate& candidate : pool_.certificates()) {
       if (!child.IsIssuedInNameOf(candidate)) continue;
       named = true;
-      failure = child.CheckSignedBy(candidate);
+      failure = child.CheckSignedBy(candidate, SignatureSuite::kSha384, known_);
       if (failure.ok()) return candidate;
     }
     if (named) {
@@ -192,6 +194,7 @@ class ChainBuilder {
   const absl::Time now_;
   CheckList& checks_;
   CertificatePool pool_;
+  KnownSignatures* known_ = nullptr;
   bool has_own_ = false;
   std::string name_;
   Chain chain_;

@@ -60,7 +60,8 @@ void CheckChainRevocation(const std::string& id, absl::Span<const Certificate> c
       .id = id,
       .tolerate_hold = policy.allow_certificate_hold(),
       .waived = insecure ? !policy.require_insecure_ocsp() : policy.allow_missing_ocsp(),
-      .hint = kOcspHint};
+      .hint = kOcspHint,
+      .known = endorsements.known_signatures.get()};
   CheckOcsp(rule, endorsements.ocsp_responses, chain, now, checks);
 }
 

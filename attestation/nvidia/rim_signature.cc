@@ -147,12 +147,18 @@ absl::StatusOr<SignedDocument> SignedDocument::Parse(std::string_view xml) {
   return document;
 }
 
-absl::Status SignedDocument::CheckSignedBy(EVP_PKEY* key) const {
+absl::Status SignedDocument::CheckSignedBy(const Certificate& signer,
+                                           KnownSignatures* known) const {
   const crypto::Sha384Digest digest = crypto::Sha384(crypto::AsBytes(content_));
   if (std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()) != digest_) {
     return absl::UnauthenticatedError("the document is not the one that was signed");
   }
-  return CheckEcdsa(Curve::kP384, key, signature_, signed_info_);
+  absl::Status status;
+  KnownSignatures::Check(known, "manifest", signature_ + signed_info_, signer.SpkiSha256(), [&] {
+    status = CheckEcdsa(Curve::kP384, signer.public_key(), signature_, signed_info_);
+    return status.ok();
+  });
+  return status;
 }
 
 }  // namespace caravan::attestation::nvidia

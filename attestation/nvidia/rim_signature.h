@@ -6,8 +6,6 @@
 #ifndef CARAVAN_ATTESTATION_NVIDIA_RIM_SIGNATURE_H_
 #define CARAVAN_ATTESTATION_NVIDIA_RIM_SIGNATURE_H_
 
-#include <openssl/evp.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "attestation/x509.h"
 
 namespace caravan::attestation::nvidia {
 
@@ -31,8 +30,9 @@ class SignedDocument {
   // DER, leaf first, as the document has them; the signature does not cover them.
   const std::vector<std::string>& certificates() const { return certificates_; }
 
-  // Unauthenticated when content() is not what SignedInfo names, or `key` did not sign SignedInfo.
-  absl::Status CheckSignedBy(EVP_PKEY* key) const;
+  // Unauthenticated when content() is not what SignedInfo names, or the key of `signer` did not
+  // sign SignedInfo.
+  absl::Status CheckSignedBy(const Certificate& signer, KnownSignatures* known = nullptr) const;
 
  private:
   SignedDocument() = default;

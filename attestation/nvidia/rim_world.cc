@@ -56,6 +56,7 @@ std::optional<VerifiedRim> RimWorld::Find() {
   CheckList checks(&appraisal_);
   Endorsements endorsements;
   endorsements.rims.push_back(Document());
+  endorsements.known_signatures = known_;
   more(&endorsements);
   std::optional<VerifiedRim> found = FindRim(request, endorsements, policy, now, &checks);
   checks.Conclude();

@@ -54,6 +54,8 @@ class RimWorld {
 
  private:
   Appraisal appraisal_;
+  // What held before must not help what differs.
+  const std::shared_ptr<KnownSignatures> known_ = std::make_shared<KnownSignatures>();
 };
 
 }  // namespace caravan::attestation::nvidia

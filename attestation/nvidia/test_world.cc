@@ -173,6 +173,7 @@ EvidenceSet TestWorld::MakeEvidence() {
 
 Appraisal TestWorld::Appraise() {
   const EvidenceSet set = MakeEvidence();
+  endorsements.known_signatures = known_;
   return VerifyStored(set, endorsements, policy, expected, now);
 }
 

@@ -87,6 +87,8 @@ class TestWorld {
   void MakePolicy(const std::string& chip);
 
   std::vector<std::unique_ptr<TestDevice>> devices_;
+  // What held before must not help what differs.
+  const std::shared_ptr<KnownSignatures> known_ = std::make_shared<KnownSignatures>();
 };
 
 }  // namespace caravan::attestation::nvidia

@@ -27,6 +27,7 @@ class ChainBuilder {
 
   void Collect(const Evidence& evidence, const Endorsements& endorsements) {
     pool_.AddAll(evidence, endorsements);
+    known_ = endorsements.known_signatures.get();
   }
 
   // False when there is none, which a check then says.
@@ -180,7 +181,7 @@ class ChainBuilder {
     for (const Certificate& candidate : pool_.certificates()) {
       if (!child.IsIssuedInNameOf(candidate)) continue;
       named = true;
-      failure = child.CheckSignedBy(candidate);
+      failure = child.CheckSignedBy(candidate, SignatureSuite::kSha384, known_);
       if (failure.ok()) return candidate;
     }
     if (named) {
@@ -200,7 +201,8 @@ class ChainBuilder {
         .id = "SNP",
         .maker = "AMD",
         .chain_hint = "bring AMD's cert_chain of the product",
-        .is_makers = [](const std::string& digest) { return FindAmdRoot(digest) != nullptr; }};
+        .is_makers = [](const std::string& digest) { return FindAmdRoot(digest) != nullptr; },
+        .known = known_};
     FoundRoot found = FindRoot(rule, *intermediate_, pool_.certificates(), policy_, &checks_);
     insecure_ = found.insecure;
     if (!found.certificate.has_value()) return false;
@@ -214,6 +216,7 @@ class ChainBuilder {
   const absl::Time now_;
   CheckList& checks_;
   CertificatePool pool_;
+  KnownSignatures* known_ = nullptr;
   std::optional<Leaf> leaf_;
   std::optional<Certificate> intermediate_;
   std::optional<Certificate> root_;

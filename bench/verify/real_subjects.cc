@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "attestation/policy/policy.h"
-#include "attestation/verifier.h"
 #include "attestation/verify_input.h"
 #include "bench/verify/subjects.h"
 
@@ -72,13 +71,8 @@ absl::StatusOr<Subject> ReadSample(const fs::path& folder, const Sample& sample)
   if (!absl::ParseTime(absl::RFC3339_full, sample.time, &now, &error)) {
     return absl::InternalError(error);
   }
-  return Subject{
-      sample.name, [evidence = *std::move(evidence), endorsements = std::move(endorsements),
-                    policy = *std::move(policy), now] {
-        return attestation::VerifyStored(evidence, endorsements, policy,
-                                         attestation::ReportDataExpectation::NotChecked(), now)
-            .accepted();
-      }};
+  return MakeSubject(sample.name, *std::move(evidence), std::move(endorsements), *std::move(policy),
+                     attestation::ReportDataExpectation::NotChecked(), now);
 }
 
 }  // namespace

@@ -9,13 +9,25 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "attestation/evidence.h"
+#include "attestation/expectation.h"
+#include "attestation/policy/policy.h"
 
 namespace caravan::bench {
 
+// Both: false when the verdict is not to accept it.
 struct Subject {
   std::string name;              // "tdx v4, synthetic"
-  std::function<bool()> verify;  // false when the verdict is not to accept it
+  std::function<bool()> verify;  // every signature
+  // As an appraiser that is kept: the report's signature and all else, but for signatures of
+  // certificates, manifests and status answers that held before.
+  std::function<bool()> verify_again;
 };
+
+Subject MakeSubject(std::string name, attestation::EvidenceSet evidence,
+                    attestation::Endorsements endorsements, attestation::Policy policy,
+                    attestation::ReportDataExpectation expected, absl::Time now);
 
 // Signed here by chains of our own, in the formats of the hardware: nothing but memory is needed.
 std::vector<Subject> SyntheticSubjects();

@@ -38,11 +38,12 @@ readonly STATUSES="PASSED|FLAKY|FAILED TO BUILD|FAILED|TIMEOUT|NO STATUS|INCOMPL
 
 # The summary's lines are "//package:name   [(cached)] STATUS in 1.2s".
 count_configuration() {
-  local name="$1" logs label status files p f s
+  local name="$1" logs label path status files p f s
   local summary_line="^(//[^ ]+) +(\\(cached\\) )?($STATUSES).*"
   logs="$(bazel_folder "$name" bazel-testlogs)"
   while read -r label status; do
-    files=("$logs/$(sed 's|^//||; s|:|/|' <<<"$label")"/{,shard_*/}test.xml)
+    path="$logs/$(sed 's|^//||; s|:|/|' <<<"$label")"
+    files=("$path"/{,shard_*/}test.xml)
     read -r p f s < <(count_cases "$name" "$label" "${files[@]}")
     case "$status" in
       PASSED | FLAKY)
@@ -52,6 +53,8 @@ count_configuration() {
       *)
         # Died, timed out or was not built: no file may say so.
         [ "$f" -gt 0 ] || f=1
+        # Bazel counts what a test printed among the messages that a log does without.
+        tail -qn 80 "$path"/{,shard_*/}test.log 2>/dev/null || true
         printf 'FAILED %s %s: %s\n' "$name" "$label" "$status"
         ;;
     esac
