@@ -18,11 +18,15 @@ struct Choice {
   uint64_t bytes = 0;
   std::string chosen;     // by auto
   std::string best;       // the fixed one with the least median
-  double auto_ratio = 0;  // time of auto over the best's, medians of each round, their median
-  double ratio = 0;       // the same of the chosen one as a fixed choice: 1 where it is the best
+  double auto_ratio = 0;  // time of auto over the best's
+  double ratio = 0;       // the same of the chosen one as a fixed choice
   double best_us = 0;
 };
 
+// Ratios are of medians of one round, and the median over rounds counts. Which algorithm the best
+// is, one half of the rounds says, and the other half what it takes, and the other way round: of
+// several alike, the one with the luckiest rounds would else always seem better than the chosen.
+//
 // `times`: for each of `names` the times of all rounds, one after another, as many for each round.
 // names[0] is "auto", which chose `chosen`. InvalidArgument: no such name, uneven times, no fixed
 // one.

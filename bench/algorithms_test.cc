@@ -21,6 +21,22 @@ TEST(JudgeChoice, ComparesMediansOfTheSameRound) {
   EXPECT_NEAR(choice->best_us, 15e6, 1e-3);
 }
 
+TEST(JudgeChoice, TakesNoDifferenceThatDoesNotComeAgain) {
+  // Faster in turns: neither is better than the other.
+  for (const char* chosen : {"direct", "ring"}) {
+    const auto choice = JudgeChoice({"auto", "direct", "ring"},
+                                    {{9, 9, 9, 9}, {10, 12, 10, 12}, {12, 10, 12, 10}}, 4, chosen);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    EXPECT_LE(choice->ratio, 1.1);
+    EXPECT_NEAR(choice->auto_ratio, 0.75, 1e-9);
+  }
+  // In every round: worse.
+  const auto choice = JudgeChoice({"auto", "direct", "ring"},
+                                  {{9, 9, 9, 9}, {12, 12, 12, 12}, {10, 10, 10, 10}}, 4, "direct");
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_NEAR(choice->ratio, 1.2, 1e-9);
+}
+
 TEST(JudgeChoice, RefusesWhatDoesNotFitTogether) {
   EXPECT_FALSE(JudgeChoice({"auto"}, {{1}}, 1, "auto").ok());
   EXPECT_FALSE(JudgeChoice({"auto", "ring"}, {{1}}, 1, "ring").ok());

@@ -96,6 +96,7 @@ absl::Status Main(int argc, char** argv) {
       return absl::InvalidArgumentError("flag --algorithm: each goes with one engine, not both");
     }
     benchmark.variants = static_cast<int>(options->algorithms.size());
+    benchmark.together = true;
     benchmark.on_size = [&](Rank& rank, uint64_t count, const auto& times) {
       PrintChoice(*settings, *options, rank, count, times);
     };

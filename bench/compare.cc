@@ -83,10 +83,11 @@ absl::Status CompareAlgorithms(bool quick) {
   std::vector<Choice> choices;
   for (const int ranks : {2, 4, 8}) {
     for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall"}) {
-      for (const char* span : {"-b 1K -e 64K -n 40 -w 8 -N ", "-b 256K -e 16M -n 6 -w 2 -N "}) {
+      // Short turns, many of them: what disturbs a machine lasts longer than one operation.
+      for (const char* span : {"-b 1K -e 64K -n 10 -w 2 -N ", "-b 256K -e 16M -n 2 -w 1 -N "}) {
         const std::string command =
             absl::StrCat(folder, "/collective_perf --engine secure --algorithm each --op ", op,
-                         " -r ", ranks, " ", span, quick ? 3 : 9);
+                         " -r ", ranks, " ", span, quick ? 12 : 36);
         const absl::Status status = RunAndRead(command, [&](const char* line) {
           if (auto choice = ParseChoice(line); choice.ok()) choices.push_back(*choice);
         });

@@ -47,6 +47,9 @@ struct Benchmark {
   int variants = 1;
   // The variant that `over_plain` compares with; -1: none.
   int plain_variant = -1;
+  // Ranks enter every operation together. Without it a rank that is done early runs ahead, and a
+  // broadcast shows how often it can be done, not how long one takes.
+  bool together = false;
   // Print only each size's fastest variant (by median).
   bool fastest_only = false;
   // Called in rank 0's process with each size's times, by variant: round after round.

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 
@@ -70,6 +72,42 @@ TEST_F(Runner, ReportsOnlyTheFastestWhereAsked) {
   ASSERT_TRUE(Run(Fault::kNone).ok());
   EXPECT_EQ(Json().find("\"suite\": \"slow\""), std::string::npos);
   EXPECT_NE(Json().find("\"suite\": \"quick\""), std::string::npos);
+}
+
+// Rank 0 is done at once, rank 1 takes a while: how many operations is rank 0 ahead?
+class UnevenRank : public FakeRank {
+ public:
+  UnevenRank(int rank, std::atomic<int>* done)
+      : FakeRank(rank, Fault::kNone), rank_(rank), done_(done) {}
+  absl::Status Run(int, uint64_t) override {
+    if (rank_ == 1) usleep(2000);
+    const int ahead = done_[rank_].fetch_add(1) - done_[1].load();
+    if (rank_ == 0 && ahead > done_[2].load()) done_[2].store(ahead);
+    return absl::OkStatus();
+  }
+
+ private:
+  const int rank_;
+  std::atomic<int>* const done_;  // by rank, then rank 0's largest lead
+};
+
+TEST_F(Runner, LetsRanksEnterTogetherWhereAsked) {
+  settings_.check = false;
+  settings_.iterations = 20;
+  for (const bool together : {false, true}) {
+    void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(shared, MAP_FAILED);
+    auto* done = static_cast<std::atomic<int>*>(shared);
+    benchmark_.together = together;
+    benchmark_.make_rank = [done](int rank) { return std::make_unique<UnevenRank>(rank, done); };
+    ASSERT_TRUE(RunBenchmark(settings_, benchmark_).ok());
+    if (together) {
+      EXPECT_LE(done[2].load(), 1);
+    } else {
+      EXPECT_GT(done[2].load(), 1);
+    }
+    munmap(shared, 4096);
+  }
 }
 
 TEST_F(Runner, CountsWrongElementsOfEveryRank) {

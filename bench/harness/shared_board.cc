@@ -32,9 +32,11 @@ absl::Status SharedBoard::Barrier() {
     generation_.fetch_add(1);
     return absl::OkStatus();
   }
+  // Long enough awake that ranks leave together when they come within milliseconds.
+  constexpr int kAwake = 2000;
   for (int look = 0; generation_.load() == generation; ++look) {
     if (failed()) return absl::AbortedError("another rank failed");
-    if (look < 200) {
+    if (look < kAwake) {
       sched_yield();
     } else {
       const timespec pause = {0, 200'000};
