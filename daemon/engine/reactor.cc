@@ -31,6 +31,10 @@ uint64_t TagOf(const Lane* lane) { return reinterpret_cast<uint64_t>(lane); }
 constexpr uint64_t kPostTag = 1;
 constexpr uint64_t kWakeTag = 3;
 
+// Pieces of work ahead between two looks at the sockets: a look takes longer than a piece, the
+// derivation of a key, does.
+constexpr int kPiecesATurn = 4;
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Reactor>> Reactor::Start(absl::Duration spin) {
@@ -228,9 +232,11 @@ bool Reactor::TurnAll() {
 }
 
 bool Reactor::WorkAhead() {
-  bool more = false;
-  for (const std::unique_ptr<Group>& group : groups_) more |= group->WorkAhead();
-  return more;
+  bool worked = false;
+  for (const std::unique_ptr<Group>& group : groups_) {
+    for (int piece = 0; piece < kPiecesATurn && group->WorkAhead(); ++piece) worked = true;
+  }
+  return worked;
 }
 
 void Reactor::Sleep() {
