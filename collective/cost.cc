@@ -8,6 +8,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace caravan::collective {
+namespace {
+
+// A record that is sent on is taken in and put out, with a buffer of its own between: the fixed
+// cost of two.
+constexpr double kForwardRecords = 2;
+
+}  // namespace
 
 uint32_t RoundsOfDoubling(int size) {
   return size < 2 ? 0 : static_cast<uint32_t>(std::bit_width(static_cast<unsigned>(size - 1)));
@@ -42,14 +49,14 @@ const std::vector<NamedRate>& NamedRates() {
   static const auto* const rates = new std::vector<NamedRate>{
       {"seal_ns_per_byte", &Rates::seal_ns_per_byte, "sealing a byte"},
       {"open_ns_per_byte", &Rates::open_ns_per_byte, "opening a byte"},
-      {"record_ns", &Rates::record_ns, "sealing or opening a record, whatever its size"},
+      {"record_ns", &Rates::record_ns,
+       "sealing or opening a record, whatever its size; half of sending one on"},
       {"key_ns", &Rates::key_ns, "deriving a key"},
       {"reduce_ns_per_byte", &Rates::reduce_ns_per_byte, "adding a byte of f32"},
       {"copy_ns_per_byte", &Rates::copy_ns_per_byte, "copying a byte"},
       {"wire_ns_per_byte", &Rates::wire_ns_per_byte, "sending and receiving a byte"},
       {"message_ns", &Rates::message_ns, "sending and receiving a short message"},
       {"latency_ns", &Rates::latency_ns, "one way between two ranks"},
-      {"turn_ns", &Rates::turn_ns, "waiting for a core that ranks share"},
       {"link_bytes_per_second", &Rates::link_bytes_per_second, "a node's link, each way"},
       {"cores", &Rates::cores, "cores of a node"},
       {"ranks_per_node", &Rates::ranks_per_node, "ranks on a node"},
@@ -74,7 +81,9 @@ absl::Status CheckRates(const Rates& rates) {
 
 double ProcessorNs(const Effort& effort, const Rates& rates) {
   return effort.sealed * rates.seal_ns_per_byte + effort.opened * rates.open_ns_per_byte +
-         (effort.records_sealed + effort.records_opened) * rates.record_ns +
+         (effort.records_sealed + effort.records_opened +
+          kForwardRecords * effort.records_forwarded) *
+             rates.record_ns +
          effort.keys * rates.key_ns + effort.reduced * rates.reduce_ns_per_byte +
          effort.copied * rates.copy_ns_per_byte +
          (effort.sent + effort.received) / 2 * rates.wire_ns_per_byte +
@@ -101,9 +110,7 @@ Price PriceOf(const Load& load, const Rates& rates, int size) {
   // What stays on a node crosses no link.
   const double across = (ranks - on_node) / (ranks - 1);
   price.link_ns = most_bytes * on_node * across / rates.link_bytes_per_second * 1e9;
-  const double waiting = std::max(0.0, on_node / rates.cores - 1) * rates.turn_ns;
-  price.rounds_ns =
-      load.path.rounds * (rates.latency_ns + waiting) + ProcessorNs(load.first_record, rates);
+  price.rounds_ns = load.path.rounds * rates.latency_ns + ProcessorNs(load.first_record, rates);
   price.total_ns = price.rounds_ns + std::max(price.processor_ns, price.link_ns);
   return price;
 }

@@ -5,8 +5,9 @@
 //
 // The time of an operation is that of its rounds, of the first record on its way through ranks that
 // only pass it on, and of the busiest of: one rank's processor, the processors of a node that
-// several ranks share, the link. It is a model: it knows no queue and no cache, and is there to
-// tell algorithms apart.
+// several ranks share, the link. Nothing is added for a core that a rank waits for: the others work
+// meanwhile, and all their work is in it. It is a model: it knows no queue and no cache, and is
+// there to tell algorithms apart.
 #ifndef CARAVAN_COLLECTIVE_COST_H_
 #define CARAVAN_COLLECTIVE_COST_H_
 
@@ -35,22 +36,19 @@ uint32_t RoundsOfDoubling(int size);
 struct Rates {
   double seal_ns_per_byte = 0.09;
   double open_ns_per_byte = 0.09;
-  double record_ns = 400;           // to seal or to open one, whatever its size
+  double record_ns = 400;           // to seal or to open one, or half of sending one on
   double key_ns = 1500;             // to derive a key and make its cipher
   double reduce_ns_per_byte = 0.1;  // f32 sums
   double copy_ns_per_byte = 0.06;
   double wire_ns_per_byte = 0.35;          // of the processors: half to send, half to receive
   double message_ns = 5000;                // of the processors: to send a short one and to get it
   double latency_ns = 12000;               // one way, from one rank's memory to the other's
-  double turn_ns = 50000;                  // waited for a core in each round, see below
   double link_bytes_per_second = 3.125e9;  // of a node, each way
   double cores = 8;                        // of a node, for daemons and applications together
   double ranks_per_node = 1;               // on each node, at most
 
   friend bool operator==(const Rates&, const Rates&) = default;
 };
-// turn_ns: where there are more ranks on a node than cores, a record finds its reader off the
-// processor. It is waited for as often as ranks_per_node / cores exceeds 1.
 
 // InvalidArgument names a rate that is not positive, not finite or absurd.
 absl::Status CheckRates(const Rates& rates);
@@ -75,8 +73,9 @@ struct Effort {
   double records_sealed = 0;
   double records_opened = 0;
   double records_sent = 0;
+  double records_forwarded = 0;  // of those sent: as they came
   double keys = 0;
-  // Batches of records to or from one peer in one round: a system call each, at least. Only
+  // Batches of records to or from one peer that go together: a system call each, at least. Only
   // LoadOf() counts them.
   double messages = 0;
 
@@ -108,7 +107,7 @@ double ProcessorNs(const Effort& effort, const Rates& rates);
 
 struct Price {
   double total_ns = 0;
-  double rounds_ns = 0;     // rounds and turns waited for, and the first record's way
+  double rounds_ns = 0;     // the rounds' latency, and the first record's way
   double processor_ns = 0;  // of the busiest rank, or of the node that several share
   double link_ns = 0;
 };

@@ -11,7 +11,7 @@ constexpr int kOperations = static_cast<int>(Operation::kAllToAllV);
 // Sizes from 64 bytes to 1 TiB are looked at. Below, the first row holds; above, the last.
 constexpr int kLeastLog2 = 6;
 constexpr int kMostLog2 = 40;
-constexpr double kClearlyCheaper = 0.97;
+constexpr double kClearlyCheaper = 0.95;
 
 class Cheapest {
  public:
@@ -33,8 +33,8 @@ class Cheapest {
 
   // The largest size up to which `algorithm`, right at `low`, may stay; it is not at `high`.
   uint64_t Limit(Algorithm algorithm, uint64_t low, uint64_t high) const {
-    // Eighths of an octave.
-    const uint64_t unit = std::max<uint64_t>(1, std::bit_floor(low) / 8);
+    // Sixteenths of an octave.
+    const uint64_t unit = std::max<uint64_t>(1, std::bit_floor(low) / 16);
     while (high - low > unit) {
       const uint64_t middle = low + (high - low) / 2 / unit * unit;
       if (middle == low) break;

@@ -31,6 +31,8 @@ Effort Opens(double bytes, double records) {
 }
 Effort Copies(double bytes) { return {.copied = bytes}; }
 Effort Reduces(double bytes) { return {.reduced = bytes}; }
+// Of what was sent, as it came.
+Effort Forwards(double records) { return {.records_forwarded = records}; }
 Effort Keys(double keys) { return {.keys = keys}; }
 Effort Messages(double messages) { return {.messages = messages}; }
 
@@ -56,12 +58,23 @@ Effort GatherHalf(const Sizes& s) {
               Copies(bytes), Keys(1 + s.others), Messages(2 * s.others)});
 }
 
+// Messages of one rank, sent and got, in algorithms of ⌈log2 p⌉ rounds, each with a peer of its
+// own: in round k goes what the rank had itself, at once, and what it got in each round before, as
+// it comes. No more than there are records.
+Effort DoublingMessages(int size, double records) {
+  const double rounds = RoundsOfDoubling(size);
+  return Messages(2 * std::min(rounds * (rounds + 1) / 2, records));
+}
+
 // A block round a ring, sealed again at each hop. Two keys: to the next, from the one before.
 Effort RingHalf(const Sizes& s) {
   Effort effort = Exchange(s);
   effort.keys = 2;
   return effort;
 }
+
+// All blocks but the own one and the one that ends here.
+Effort RingForwards(const Sizes& s) { return Forwards((s.others - 1) * s.block_records); }
 
 std::vector<Role> AllReduce(Algorithm algorithm, const Sizes& s, double p) {
   const Effort reduces = Reduces(s.others * s.b);
@@ -71,7 +84,7 @@ std::vector<Role> AllReduce(Algorithm algorithm, const Sizes& s, double p) {
     case Algorithm::kRing:
       return {{Sum({RingHalf(s), reduces, RingHalf(s), Copies(s.others * s.b)}), p}};
     case Algorithm::kRingForward:
-      return {{Sum({RingHalf(s), reduces, GatherHalf(s)}), p}};
+      return {{Sum({RingHalf(s), reduces, GatherHalf(s), RingForwards(s)}), p}};
     default:
       break;
   }
@@ -85,6 +98,17 @@ std::vector<Role> AllReduce(Algorithm algorithm, const Sizes& s, double p) {
   return {{Sum({all, Copies(2 * s.m)}), s.others}, {all, 1}};
 }
 
+Effort AllGather(Algorithm algorithm, const Sizes& s, int size) {
+  Effort effort = Sum({GatherHalf(s), Copies(s.b)});
+  if (algorithm == Algorithm::kRingForward) effort += RingForwards(s);
+  if (algorithm == Algorithm::kDoublingForward) {
+    // The own block goes out in each round, the others' in what is left.
+    effort.records_forwarded = (s.others - RoundsOfDoubling(size)) * s.block_records;
+    effort.messages = DoublingMessages(size, s.others).messages;
+  }
+  return effort;
+}
+
 std::vector<Role> Broadcast(Algorithm algorithm, const Sizes& s, double p) {
   const double n = s.vector_records;
   const Effort root = Sum({Seals(s.m, n), Copies(s.m), Keys(1)});
@@ -95,8 +119,11 @@ std::vector<Role> Broadcast(Algorithm algorithm, const Sizes& s, double p) {
   if (algorithm == Algorithm::kDirect) {
     return {{Sum({root, sends(s.others)}), 1}, {reader, s.others}};
   }
+  const auto passes = [&](double times) {
+    return Sum({reader, sends(times), Forwards(times * n)});
+  };
   if (algorithm == Algorithm::kChainForward) {
-    return {{Sum({root, sends(1)}), 1}, {Sum({reader, sends(1)}), s.others - 1}, {reader, 1}};
+    return {{Sum({root, sends(1)}), 1}, {passes(1), s.others - 1}, {reader, 1}};
   }
   // Binomial: the root hands it to ⌈log2 p⌉ ranks, the first of them to one fewer than its subtree
   // would have; the others share what is left.
@@ -105,9 +132,8 @@ std::vector<Role> Broadcast(Algorithm algorithm, const Sizes& s, double p) {
   const double first_sends = size < 3 ? 0.0 : RoundsOfDoubling(size - 1) - 1.0;
   const double rest = s.others - 1;
   const double rest_sends = rest > 0 ? (s.others - root_sends - first_sends) / rest : 0;
-  return {{Sum({root, sends(root_sends)}), 1},
-          {Sum({reader, sends(first_sends)}), 1},
-          {Sum({reader, sends(rest_sends)}), rest}};
+  return {
+      {Sum({root, sends(root_sends)}), 1}, {passes(first_sends), 1}, {passes(rest_sends), rest}};
 }
 
 std::vector<Role> Reduce(Algorithm algorithm, const Sizes& s) {
@@ -147,14 +173,15 @@ Effort AllToAll(Algorithm algorithm, const Sizes& s, int size) {
   }
   effort.sent = effort.received = hops * s.b;
   effort.records_sent = hops * s.block_records;
-  effort.messages = 2 * RoundsOfDoubling(size);
+  effort.messages = DoublingMessages(size, hops).messages;
+  effort.records_forwarded = (hops - s.others) * s.block_records;
   return effort;
 }
 
 // What the ranks do to the first record that are not the busiest one.
 Effort FirstRecord(Operation op, Algorithm algorithm, const Sizes& s, const Cost& path) {
   const double bytes = std::min(HasRoot(op) && CountsBlocks(op) ? s.b : s.m, s.chunk);
-  const Effort pass = Sum({Sends(bytes, 1), Effort{.received = bytes}, Messages(2)});
+  const Effort pass = Sum({Sends(bytes, 1), Effort{.received = bytes}, Forwards(1), Messages(2)});
   switch (op) {
     case Operation::kBroadcast:
       // Passed on at each hop but the last, where it is opened.
@@ -189,15 +216,19 @@ Effort& Effort::operator+=(const Effort& other) {
   records_sealed += other.records_sealed;
   records_opened += other.records_opened;
   records_sent += other.records_sent;
+  records_forwarded += other.records_forwarded;
   keys += other.keys;
   messages += other.messages;
   return *this;
 }
 
 Effort Effort::operator*(double times) const {
-  return {sealed * times,       opened * times, sent * times,           received * times,
-          reduced * times,      copied * times, records_sealed * times, records_opened * times,
-          records_sent * times, keys * times,   messages * times};
+  return {sealed * times,         opened * times,
+          sent * times,           received * times,
+          reduced * times,        copied * times,
+          records_sealed * times, records_opened * times,
+          records_sent * times,   records_forwarded * times,
+          keys * times,           messages * times};
 }
 
 Load LoadOf(Operation op, Algorithm algorithm, uint64_t bytes, int size, int chunk_log2) {
@@ -214,10 +245,7 @@ Load LoadOf(Operation op, Algorithm algorithm, uint64_t bytes, int size, int chu
       break;
     case Operation::kAllGather:
     case Operation::kAllGatherV:
-      load.roles = {{Sum({GatherHalf(s), Copies(s.b)}), p}};
-      if (algorithm == Algorithm::kDoublingForward) {
-        load.roles.front().effort.messages = 2 * RoundsOfDoubling(size);
-      }
+      load.roles = {{AllGather(algorithm, s, size), p}};
       break;
     case Operation::kReduceScatter:
       load.roles = {{Sum({algorithm == Algorithm::kRing ? RingHalf(s) : Exchange(s),

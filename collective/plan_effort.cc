@@ -20,6 +20,7 @@ Effort EffortOf(const Plan& plan) {
     if (step.kind == StepKind::kSeal || step.kind == StepKind::kOpen) {
       keys.emplace(step.source, step.destination, step.phase);
     }
+    if (Plan::SendsOn(step)) effort.records_forwarded += step.target_count;
     if (step.kind != StepKind::kOpen && step.kind != StepKind::kLocal) continue;
     (step.reduce ? effort.reduced : effort.copied) += step.bytes;
   }

@@ -198,7 +198,7 @@ bool Await(int fd, const std::function<bool()>& stop) {
 }
 
 // Half of a round trip to a thread that answers. The lower quartile: a thread that waits for a core
-// is turn_ns's to tell.
+// waits for other work, which is counted where it is done.
 absl::StatusOr<double> OneWayNs(const Pair& pair, transport::SteadyTime deadline) {
   std::atomic<bool> done{false};
   std::thread echo([&] {

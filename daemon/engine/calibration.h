@@ -16,8 +16,8 @@
 namespace caravan::engine {
 
 struct Calibration {
-  // By suite. Of a machine by itself: the latency is that of loopback TCP, the link and turn_ns are
-  // the defaults, ranks_per_node is 1.
+  // By suite. Of a machine by itself: the latency is that of loopback TCP, the link's rate is the
+  // default, ranks_per_node is 1.
   std::map<crypto::Suite, collective::Rates> rates;
   absl::Duration took = absl::ZeroDuration();
 
