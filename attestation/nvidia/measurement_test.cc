@@ -115,8 +115,8 @@ class ManifestWorld {
 
 TEST(NvidiaManifests, PassWhereEveryMeasurementMatches) { ManifestWorld().ExpectAccepted(); }
 
-// Debug firmware and DevTools mode measure otherwise than production does.
-TEST(NvidiaManifests, RefuseAMeasurementThatDiffers) {
+// Debug firmware and DevTools mode measure otherwise than production does, and nothing else tells.
+TEST(NvidiaManifests, RefuseDevToolsModeByAnyMeasurementThatDiffers) {
   for (size_t block : {0, 31, 32, 63}) {
     ManifestWorld w;
     w.world.device().report.blocks[block].digest[47] ^= 1;
@@ -154,7 +154,20 @@ TEST(NvidiaManifests, HaveToSpeakOfEveryMeasurement) {
   w.world.nvidia().set_allow_uncovered_measurements(true);
   w.Sign();
   w.world.ExpectAccepted();
-  EXPECT_EQ(TestWorld::OutcomeOf(w.world.Appraise(), "NVIDIA_GOLDEN_COVERAGE"), "warned");
+  const Appraisal appraisal = w.world.Appraise();
+  EXPECT_EQ(TestWorld::OutcomeOf(appraisal, "NVIDIA_GOLDEN_COVERAGE"), "warned");
+  EXPECT_EQ(TestWorld::OutcomeOf(appraisal, "NVIDIA_PRODUCTION"), "skipped");
+}
+
+// The block in which DevTools mode would show may be the one that no manifest speaks of.
+TEST(NvidiaManifests, DoNotClaimThatDevToolsModeIsOffPastAnUncoveredBlock) {
+  ManifestWorld w;
+  w.vbios.golden.back().active = false;
+  w.world.nvidia().set_allow_uncovered_measurements(true);
+  w.world.device().report.blocks.back().digest[0] ^= 1;
+  w.Sign();
+  w.world.ExpectAccepted();
+  EXPECT_EQ(TestWorld::OutcomeOf(w.world.Appraise(), "NVIDIA_PRODUCTION"), "skipped");
 }
 
 TEST(NvidiaManifests, RefuseAnIndexThatTwoSpeakOf) {
