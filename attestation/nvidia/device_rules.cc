@@ -19,6 +19,19 @@ bool Contains(const Values& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+// Certificates name the chip, reports of some boards the product that it is built into.
+struct OtherName {
+  std::string_view certified, reported;
+};
+constexpr OtherName kOtherNames[] = {{"GB100", "GB200"}};
+
+bool IsNameOf(const Chip& chip, std::string_view reported) {
+  return reported == chip.product() ||
+         std::any_of(std::begin(kOtherNames), std::end(kOtherNames), [&](const OtherName& name) {
+           return name.certified == chip.name && name.reported == reported;
+         });
+}
+
 const v1::NvidiaFloor* FloorOf(const Chip& chip, const v1::NvidiaPolicy& policy) {
   for (const v1::NvidiaFloor& floor : policy.floors()) {
     if (floor.chip() == chip.name) return &floor;
@@ -125,6 +138,13 @@ void CheckDevice(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPol
                     "the report's device is the certificates'",
                     absl::StrCat("the report is of ", ToHex(*info.own_pdi),
                                  ", the certificates of ", ToHex(*chain.pdi)));
+  }
+  // It names the manifests to compare with.
+  if (!info.chip_info.empty()) {
+    checks->Require(IsNameOf(*chain.chip, info.chip_info), "NVIDIA_CHIP_INFO",
+                    "the report's chip is its certificates'",
+                    absl::StrCat("the report is of a ", info.chip_info, ", the certificates of a ",
+                                 chain.chip->name));
   }
   constexpr std::string_view kListWhat = "the policy lists this device";
   const std::optional<Pdi> pdi = chain.pdi.has_value() ? chain.pdi : info.own_pdi;
