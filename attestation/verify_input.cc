@@ -41,12 +41,14 @@ std::optional<std::string> DecodeText(std::string_view text) {
   return std::nullopt;
 }
 
-// A report whose version and signature algorithm are plausible at `at`.
+// A report whose version and signature algorithm are plausible at `at`. Reserved bits tell one from
+// other bytes behind a header alone: of a report itself the verifier names those that it does not
+// know.
 bool HasReportAt(std::string_view bytes, size_t at) {
   if (bytes.size() < at + kSnpReportSize) return false;
   const uint32_t version = Little32(bytes, at);
   return version >= 1 && version <= 64 && Little32(bytes, at + 0x34) <= 16 &&
-         Little32(bytes, at + 0x4C) == 0;
+         (at == 0 || Little32(bytes, at + 0x4C) == 0);
 }
 
 absl::StatusOr<EvidenceSet> TakeSnp(std::string_view bytes) {

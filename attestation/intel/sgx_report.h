@@ -14,6 +14,8 @@ namespace caravan::attestation::intel {
 inline constexpr uint64_t kSgxInit = 1 << 0;
 inline constexpr uint64_t kSgxDebug = 1 << 1;
 inline constexpr uint64_t kSgxMode64 = 1 << 2;
+// Those, and PROVISION_KEY, EINITTOKEN_KEY, CET, KSS and AEX_NOTIFY.
+inline constexpr uint64_t kSgxKnownFlags = 0x4F7;
 
 // Views into the report.
 struct SgxReport {
@@ -27,6 +29,7 @@ struct SgxReport {
   uint16_t isv_svn = 0;
   uint16_t config_svn = 0;
   std::string_view report_data;  // 64
+  bool reserved_is_zero = true;  // between the fields
 
   uint64_t flags() const { return Little(attributes.substr(0, 8)); }
   uint64_t xfrm() const { return Little(attributes.substr(8, 8)); }
@@ -43,6 +46,9 @@ inline SgxReport ViewSgxReport(std::string_view bytes) {
   const auto u16 = [&](size_t at) {
     return static_cast<uint16_t>(SgxReport::Little(bytes.substr(at, 2)));
   };
+  const auto zero = [&](size_t at, size_t size) {
+    return bytes.substr(at, size).find_first_not_of('\0') == std::string_view::npos;
+  };
   return {.cpu_svn = bytes.substr(0, 16),
           .misc_select = bytes.substr(16, 4),
           .attributes = bytes.substr(48, 16),
@@ -52,7 +58,8 @@ inline SgxReport ViewSgxReport(std::string_view bytes) {
           .isv_prod_id = u16(256),
           .isv_svn = u16(258),
           .config_svn = u16(260),
-          .report_data = bytes.substr(320, 64)};
+          .report_data = bytes.substr(320, 64),
+          .reserved_is_zero = zero(20, 12) && zero(96, 32) && zero(160, 32) && zero(262, 42)};
 }
 
 }  // namespace caravan::attestation::intel

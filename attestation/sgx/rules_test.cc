@@ -2,6 +2,7 @@
 //
 // SGX policy rules: each spoiled alone in a world that passes, then allowed by its own field.
 #include <string>
+#include <utility>
 
 #include "attestation/intel/test_world.h"
 #include "gtest/gtest.h"
@@ -66,6 +67,22 @@ INSTANTIATE_TEST_SUITE_P(
              }},
         Rule{"NoRules", [](TestWorld* w) { w->policy.clear_sgx(); }, "POLICY", nullptr}),
     [](const auto& info) { return info.param.name; });
+
+// What nobody knows yet is signed like the rest: it is named, not refused.
+TEST(SgxUnknown, AttributesAndReservedBytesWarn) {
+  const std::pair<size_t, const char*> places[] = {{55, "ATTRIBUTES_UNKNOWN"},
+                                                   {20, "REPORT_UNKNOWN"},
+                                                   {127, "REPORT_UNKNOWN"},
+                                                   {160, "REPORT_UNKNOWN"},
+                                                   {303, "REPORT_UNKNOWN"}};
+  for (const auto& [at, check] : places) {
+    TestWorld world(WorldKind::kSgx3);
+    EXPECT_EQ(world.OutcomeOf(world.Appraise(), check), "absent");
+    world.body[at] = '\x80';
+    world.ExpectAccepted();
+    EXPECT_EQ(world.OutcomeOf(world.Appraise(), check), "warned") << at;
+  }
+}
 
 TEST(SgxEvidence, IsNoTdxQuote) {
   TestWorld world(WorldKind::kSgx4);

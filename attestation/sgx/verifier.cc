@@ -29,6 +29,16 @@ void CheckAttributes(const SgxReport& report, const v1::SgxPolicy& policy, Findi
   if ((report.flags() & intel::kSgxInit) == 0) {
     findings->Warn("INIT", "the enclave was initialised", "ATTRIBUTES.INIT is clear");
   }
+  if (const uint64_t odd = report.flags() & ~intel::kSgxKnownFlags; odd != 0) {
+    findings->Warn(
+        "ATTRIBUTES_UNKNOWN", "ATTRIBUTES have known bits alone",
+        absl::StrFormat("ATTRIBUTES.FLAGS are 0x%x, of which the bits 0x%x are not known",
+                        report.flags(), odd));
+  }
+  if (!report.reserved_is_zero) {
+    findings->Warn("REPORT_UNKNOWN", "the report has known fields alone",
+                   "reserved bytes of the report are not zero");
+  }
   constexpr std::string_view kWhat = "debug is off";
   constexpr char kDetail[] = "the enclave is debuggable: the host can read its memory";
   const bool debug = (report.flags() & intel::kSgxDebug) != 0;
