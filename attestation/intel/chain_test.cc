@@ -15,11 +15,12 @@ namespace {
 
 class IntelWorld : public testing::TestWithParam<WorldKind> {};
 std::string KindName(const testing::TestParamInfo<WorldKind>& info) {
-  constexpr const char* kNames[] = {"Td10", "Td15", "Td15Extended", "Sgx3", "Sgx4", "Sgx5"};
+  constexpr const char* kNames[] = {"Td10", "Td10InV5", "Td15", "Td15Extended",
+                                    "Sgx3", "Sgx4",     "Sgx5"};
   return kNames[static_cast<int>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, IntelWorld,
-                         testing::Values(WorldKind::kTd10, WorldKind::kTd15,
+                         testing::Values(WorldKind::kTd10, WorldKind::kTd10InV5, WorldKind::kTd15,
                                          WorldKind::kTd15Extended, WorldKind::kSgx3,
                                          WorldKind::kSgx4, WorldKind::kSgx5),
                          KindName);
@@ -354,6 +355,24 @@ TEST(IntelCollateral, RefusesEvaluationNumbersBelowTheFloor) {
   world.platform().set_min_tcb_evaluation_number(0);
   world.platform().set_any_tcb_evaluation_number(true);
   world.ExpectAccepted();
+}
+
+// Each statement has to hold by itself: that of the platform does not vouch for the enclave's.
+TEST(IntelCollateral, IsNoQeIdentityByTheTcbInfosMerits) {
+  for (const WorldKind kind : {WorldKind::kTd10, WorldKind::kSgx3}) {
+    TestWorld stale(kind);
+    stale.qe_next_update = stale.now - absl::Seconds(1);
+    stale.ExpectRefusedBy("QE_IDENTITY_TIME", Verdict::kNone);
+    TestWorld future(kind);
+    future.qe_issue_date = future.now + absl::Seconds(1);
+    future.ExpectRefusedBy("QE_IDENTITY_TIME", Verdict::kNone);
+    TestWorld old(kind);
+    old.qe_evaluation_number = 17;
+    old.ExpectRefusedBy("QE_IDENTITY_EVALUATION");
+    TestWorld signer(kind);
+    signer.identity_key = signer.pck_key.get();
+    signer.ExpectRefusedBy("QE_IDENTITY_SIGNATURE");
+  }
 }
 
 TEST(IntelCollateral, PrefersTheHighestEvaluationNumberThatHolds) {

@@ -86,7 +86,6 @@ TEST_P(Statuses, AreRefusedUnlessThePolicyNamesThem) {
     if (status == v1::UP_TO_DATE || status == v1::SW_HARDENING_NEEDED) {
       world.ExpectAccepted();
       world.Accept({v1::CONFIGURATION_NEEDED});
-      world.levels[0].status = name;
       world.ExpectRefusedBy("TCB_STATUS");
     } else {
       world.ExpectRefusedBy("TCB_STATUS");
@@ -99,6 +98,7 @@ TEST_P(Statuses, AreRefusedUnlessThePolicyNamesThem) {
 INSTANTIATE_TEST_SUITE_P(All, Statuses,
                          testing::Values(std::pair("UpToDate", v1::UP_TO_DATE),
                                          std::pair("SWHardeningNeeded", v1::SW_HARDENING_NEEDED),
+                                         std::pair("ConfigurationNeeded", v1::CONFIGURATION_NEEDED),
                                          std::pair("ConfigurationAndSWHardeningNeeded",
                                                    v1::CONFIGURATION_AND_SW_HARDENING_NEEDED),
                                          std::pair("OutOfDate", v1::OUT_OF_DATE),
@@ -208,6 +208,9 @@ TEST(TcbLevels, AdviseRelaunchByTheSecondSvn) {
   world.ExpectAccepted();
   world.levels[0].status = "ConfigurationNeeded";
   EXPECT_EQ(StatusOf(&world), "TDRelaunchAdvisedConfigurationNeeded");
+  world.ExpectRefusedBy("TCB_STATUS");
+  world.Accept({v1::TD_RELAUNCH_ADVISED_CONFIGURATION_NEEDED});
+  world.ExpectAccepted();
   TestWorld behind(WorldKind::kTd15);
   behind.body[0] = 2;
   behind.body[584] = 2;
@@ -283,9 +286,11 @@ TEST(QuotingEnclave, IsTheOneThatIntelDescribes) {
                 {128, 1, "QE_IDENTITY_MATCH"},
                 {256, 3, "QE_IDENTITY_MATCH"}};
   for (const auto& spoil : spoils) {
-    TestWorld world;
-    world.qe_report[spoil.at] = spoil.value;
-    world.ExpectRefusedBy(spoil.check);
+    for (const WorldKind kind : {WorldKind::kTd10, WorldKind::kSgx3}) {
+      TestWorld world(kind);
+      world.qe_report[spoil.at] = spoil.value;
+      world.ExpectRefusedBy(spoil.check);
+    }
   }
   TestWorld masked;
   masked.qe_report[48] = 0x15;  // MODE64BIT is masked out
@@ -297,6 +302,9 @@ TEST(QuotingEnclave, BindsTheAttestationKeyAndAnswersToThePck) {
   TestWorld unbound;
   unbound.quote.bind_attestation_key = false;
   unbound.ExpectRefusedBy("QE_REPORT_DATA");
+  TestWorld more;
+  more.qe_report[352] = 1;  // behind the digest
+  more.ExpectRefusedBy("QE_REPORT_DATA");
   TestWorld other;
   other.quote.pck_key = other.ca_key.get();
   other.ExpectRefusedBy("QE_REPORT_SIGNATURE");

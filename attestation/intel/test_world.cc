@@ -73,6 +73,7 @@ void TestWorld::MakeBodies() {
     BodyType body;
     size_t size;
   } kinds[] = {{WorldKind::kTd10, 4, BodyType::kTd10, 584},
+               {WorldKind::kTd10InV5, 5, BodyType::kTd10, 584},
                {WorldKind::kTd15, 5, BodyType::kTd15, 648},
                {WorldKind::kTd15Extended, 5, BodyType::kTd15Extended, 885},
                {WorldKind::kSgx3, 3, BodyType::kSgx, 384},
@@ -142,11 +143,12 @@ std::string TestWorld::TcbInfoBody() const {
 }
 
 std::string TestWorld::IdentityBody() const {
-  return insecure_software::QeIdentityBody({.id = identity_id,
-                                            .evaluation_number = evaluation_number,
-                                            .issue_date = issue_date,
-                                            .next_update = next_update,
-                                            .levels = qe_levels});
+  return insecure_software::QeIdentityBody(
+      {.id = identity_id,
+       .evaluation_number = qe_evaluation_number.value_or(evaluation_number),
+       .issue_date = qe_issue_date.value_or(issue_date),
+       .next_update = qe_next_update.value_or(next_update),
+       .levels = qe_levels});
 }
 
 Endorsements TestWorld::MakeEndorsements(const std::string& signer_der) {
@@ -158,8 +160,8 @@ Endorsements TestWorld::MakeEndorsements(const std::string& signer_der) {
   edit_tcb_info(&info);
   edit_identity(&identity);
   std::string signed_info = *insecure_software::SignDocument("tcbInfo", info, document_key);
-  std::string signed_identity =
-      *insecure_software::SignDocument("enclaveIdentity", identity, document_key);
+  std::string signed_identity = *insecure_software::SignDocument(
+      "enclaveIdentity", identity, identity_key != nullptr ? identity_key : document_key);
   edit_signed_tcb_info(&signed_info);
   edit_signed_identity(&signed_identity);
   endorsements.documents = {std::move(signed_info), std::move(signed_identity)};

@@ -6,6 +6,7 @@
 #define CARAVAN_ATTESTATION_INTEL_TEST_WORLD_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +22,7 @@
 
 namespace caravan::attestation::intel {
 
-enum class WorldKind { kTd10, kTd15, kTd15Extended, kSgx3, kSgx4, kSgx5 };
+enum class WorldKind { kTd10, kTd10InV5, kTd15, kTd15Extended, kSgx3, kSgx4, kSgx5 };
 
 using TestTcbLevel = insecure_software::TcbLevelSpec;
 using TestSvnLevel = insecure_software::SvnLevelSpec;
@@ -69,10 +70,14 @@ class TestWorld {
   insecure_software::QuoteSpec quote;  // keys, body and certification data are filled in
   std::string body, qe_report;
   EVP_PKEY* document_key = signer_key.get();
+  EVP_PKEY* identity_key = nullptr;  // of the QE identity alone; null: document_key
 
   std::string info_id, identity_id, fmspc, pce_id = "0000";
   int evaluation_number = 18;
   absl::Time issue_date = now - absl::Hours(24), next_update = now + absl::Hours(24);
+  // Of the QE identity alone, where it is to differ from the TCB info.
+  std::optional<int> qe_evaluation_number;
+  std::optional<absl::Time> qe_issue_date, qe_next_update;
   std::vector<TestTcbLevel> levels;
   std::vector<TestSvnLevel> module_levels, qe_levels;
   std::string module_id = "TDX_01";
