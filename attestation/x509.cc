@@ -193,7 +193,7 @@ absl::Status Certificate::CheckSignedBy(const Certificate& issuer, SignatureSuit
   EVP_PKEY* key = issuer.public_key();
   if (key == nullptr) return absl::UnauthenticatedError("the issuer's key cannot be decoded");
   const int nid = X509_get_signature_nid(get());
-  if (absl::Status known = CheckSuite(suite, nid, algorithm, key); !known.ok()) return known;
+  if (absl::Status fits = CheckSuite(suite, nid, algorithm, key); !fits.ok()) return fits;
   if (!KnownSignatures::Check(known, "certificate", der_, issuer.SpkiSha256(),
                               [&] { return X509_verify(get(), key) == 1; })) {
     return absl::UnauthenticatedError(
@@ -234,7 +234,7 @@ absl::Status Crl::CheckSignedBy(const Certificate& issuer, SignatureSuite suite)
   X509_CRL_get0_signature(crl_.get(), nullptr, &algorithm);
   const int nid = X509_CRL_get_signature_nid(crl_.get());
   EVP_PKEY* key = issuer.public_key();
-  if (absl::Status known = CheckSuite(suite, nid, algorithm, key); !known.ok()) return known;
+  if (absl::Status fits = CheckSuite(suite, nid, algorithm, key); !fits.ok()) return fits;
   if ((X509_get_key_usage(issuer.get()) & KU_CRL_SIGN) == 0) {
     return absl::UnauthenticatedError(
         absl::StrCat(issuer.Describe(), " may not sign revocation lists"));
