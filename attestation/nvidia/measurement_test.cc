@@ -245,6 +245,17 @@ TEST(NvidiaManifests, AreHeldAgainstASwitchToo) {
   world.ExpectRefusedBy("NVIDIA_GOLDEN");
 }
 
+// What held before vouches for no other content under the same signature.
+TEST(NvidiaManifests, RefuseContentThatDiffersFromWhatWasAcceptedBefore) {
+  ManifestWorld w;
+  w.ExpectAccepted();
+  std::string& text = w.world.endorsements.rims[0];
+  const size_t at = text.find("020202");
+  ASSERT_NE(at, std::string::npos);
+  text[at] = '1';
+  w.world.ExpectRefusedBy("NVIDIA_DRIVER_RIM_SIGNATURE");
+}
+
 // Answers about device CA, provisioner and identity; the leaf is the device's own affair.
 class Revocation : public testing::Test {
  protected:
@@ -294,6 +305,14 @@ TEST_F(Revocation, RefusesAHoldUntilThePolicyAllows) {
   w_.world.nvidia().set_allow_certificate_hold(true);
   w_.world.ExpectAccepted();
   EXPECT_EQ(TestWorld::OutcomeOf(w_.world.Appraise(), "NVIDIA_HOLD"), "warned");
+}
+
+TEST_F(Revocation, CannotVerifyByAnAnswerThatDiffersFromWhatItTookBefore) {
+  AllGoodBut(0);
+  w_.world.ExpectAccepted();
+  // A byte of the signature, which comes last.
+  w_.world.endorsements.ocsp_responses[0].back() ^= 1;
+  w_.world.ExpectRefusedBy("NVIDIA_OCSP", Verdict::kNone);
 }
 
 TEST_F(Revocation, CannotVerifyByAStaleAnswer) {
