@@ -263,9 +263,16 @@ TEST_P(IntelVector, IsRefusedWithAFlippedBitInAnySignedByte) {
     EXPECT_FALSE(accepted(changed, endorsements)) << at;
   }
   EXPECT_GT(flips, 15);
-  // Documents about other platforms, or a second one about this, may change without a word.
-  if (endorsements.documents.size() != 2) return;
-  for (std::string& target : endorsements.documents) {
+  // Documents about other platforms, or a second one about this, may change without a word: they
+  // go, so that one of each kind is left that has to stand as it is.
+  std::vector<std::string>& documents = endorsements.documents;
+  for (size_t i = documents.size(); i-- > 0;) {
+    attestation::Endorsements without = endorsements;
+    without.documents.erase(without.documents.begin() + static_cast<ptrdiff_t>(i));
+    if (accepted(*evidence, without)) documents = without.documents;
+  }
+  ASSERT_EQ(documents.size(), 2u) << "TCB info and QE identity";
+  for (std::string& target : documents) {
     for (size_t at = 15; at < target.size(); at += 211) {
       target[at] = static_cast<char>(target[at] ^ 1);
       EXPECT_FALSE(accepted(*evidence, endorsements)) << at;
