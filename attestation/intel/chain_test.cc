@@ -183,6 +183,43 @@ TEST(IntelChain, CannotVerifyWithoutEachCertificate) {
   }
 }
 
+TEST(IntelChain, RefusesAFlippedBitInAnyCertificateOrList) {
+  const auto flip = [](std::string* der, size_t at) {
+    (*der)[at % der->size()] ^= static_cast<char>(1 << (at % 8));
+  };
+  for (size_t at = 0; at < 700; at += 29) {
+    for (size_t i = 0; i < 3; ++i) {
+      TestWorld changed;
+      changed.edit_chain = [=](std::vector<std::string>* chain) { flip(&(*chain)[i], at); };
+      EXPECT_FALSE(changed.Appraise().accepted()) << "certificate " << i << " byte " << at;
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      TestWorld changed;
+      changed.edit_endorsements = [=](Endorsements* with) { flip(&with->crls[i], at); };
+      EXPECT_FALSE(changed.Appraise().accepted()) << "list " << i << " byte " << at;
+    }
+    TestWorld changed;
+    changed.edit_endorsements = [=](Endorsements* with) { flip(&with->certificates[0], at); };
+    EXPECT_FALSE(changed.Appraise().accepted()) << "signer, byte " << at;
+  }
+}
+
+// An appraiser that knows a chain's signatures checks those of every other.
+TEST(IntelChain, RefusesAPckThatDiffersFromTheOneItAcceptedBefore) {
+  TestWorld world;
+  auto [evidence, endorsements] = world.Assemble();
+  const auto appraiser = MakeAppraiser(world.policy, endorsements);
+  ASSERT_TRUE(appraiser.ok()) << appraiser.status();
+  ASSERT_TRUE((*appraiser)->Appraise(evidence, world.expected, world.now).accepted());
+  std::string& quote = evidence.items[0].report;
+  // A character of base64 in the signature.
+  char& changed = quote[quote.find("\n-----END") - 12];
+  changed = changed == 'A' ? 'B' : 'A';
+  const Appraisal appraisal = (*appraiser)->Appraise(evidence, world.expected, world.now);
+  ASSERT_FALSE(appraisal.accepted());
+  EXPECT_EQ(appraisal.Decisive()->id, "TDX_CHAIN");
+}
+
 TEST(IntelChain, TakesTheCertificatesFromTheEndorsementsToo) {
   TestWorld world;
   std::vector<std::string> moved;
@@ -315,6 +352,23 @@ TEST(IntelCollateral, RefusesChangedDocuments) {
   TestWorld around;
   around.edit_signed_tcb_info = [](std::string* text) { *text = absl::StrCat(" ", *text, "\n"); };
   around.ExpectAccepted();
+}
+
+// R and s of the signatures over both documents, zero and the order of P-256.
+TEST(IntelCollateral, RefusesBadScalars) {
+  const std::string order = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
+  for (const std::string& bad : {std::string(64, '0'), order}) {
+    for (const size_t scalar : {0, 64}) {
+      const auto spoil = [&](std::string* text) {
+        text->replace(text->rfind('"') - 128 + scalar, 64, bad);
+      };
+      TestWorld info, identity;
+      info.edit_signed_tcb_info = spoil;
+      info.ExpectRefusedBy("TCB_INFO_SIGNATURE");
+      identity.edit_signed_identity = spoil;
+      identity.ExpectRefusedBy("QE_IDENTITY_SIGNATURE");
+    }
+  }
 }
 
 TEST(IntelCollateral, CannotVerifyWithMalformedDocuments) {

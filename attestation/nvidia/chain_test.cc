@@ -2,6 +2,8 @@
 //
 // The classic mistakes about chains, classes, roles, time and revocation, each tried on a chain
 // that passes otherwise.
+#include <openssl/ec.h>
+
 #include <string>
 #include <utility>
 
@@ -122,6 +124,27 @@ TEST_P(NvidiaChain, RefusesALeafThatIssuesInItsCasPlace) {
     TestWorld world(GetParam());
     world.device().chain[i].is_ca = false;
     world.ExpectRefusedBy("NVIDIA_CHAIN_CONSTRAINTS");
+  }
+}
+
+TEST_P(NvidiaChain, RefusesACaOnAnotherCurve) {
+  TestWorld world(GetParam());
+  const EvpPkeyPtr other(EVP_EC_gen("P-256"));
+  world.device().provisioner().subject_key = world.device().device_ca().issuer_key = other.get();
+  world.ExpectRefusedBy("NVIDIA_CHAIN_CONSTRAINTS");
+}
+
+TEST_P(NvidiaChain, RefusesAFlippedBitInAnyCertificate) {
+  TestWorld world(GetParam());
+  world.ExpectAccepted();
+  for (size_t i = 0; i < 5; ++i) {
+    for (size_t at = i; at < 500; at += 67) {
+      world.device().edit_certificates = [=](auto* certificates) {
+        std::string& der = (*certificates)[i];
+        der[at % der.size()] ^= static_cast<char>(1 << (at % 8));
+      };
+      EXPECT_FALSE(world.Appraise().accepted()) << "certificate " << i << " byte " << at;
+    }
   }
 }
 

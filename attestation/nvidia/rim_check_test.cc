@@ -3,6 +3,8 @@
 // The classic mistakes about a manifest's signer, each tried on one that passes otherwise.
 #include "attestation/nvidia/rim_check.h"
 
+#include <openssl/ec.h>
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -146,6 +148,10 @@ TEST(RimConstraints, RefusesCasThatAreNoneAndSignersThatAre) {
     (world.chain.*member).is_ca = false;
     world.ExpectRefusedBy("CONSTRAINTS");
   }
+  RimWorld curve;
+  const EvpPkeyPtr other(EVP_EC_gen("P-256"));
+  curve.chain.product.subject_key = curve.chain.signing.issuer_key = other.get();
+  curve.ExpectRefusedBy("CONSTRAINTS");
   RimWorld path;
   path.chain.product.path_length = 0;
   path.ExpectRefusedBy("CONSTRAINTS");

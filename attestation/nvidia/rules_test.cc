@@ -4,6 +4,7 @@
 // then allowed by its own field.
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "attestation/hex.h"
 #include "attestation/nvidia/test_world.h"
 #include "attestation/nvidia/version.h"
@@ -219,6 +220,22 @@ TEST(NvidiaClaims, TellWhatTheDeviceIs) {
   EXPECT_EQ(claims.at("gpu0_pdi"), "a1b2c3d4e5f60701");
   EXPECT_EQ(claims.at("gpu0_mode"), "NVIDIA_SPT");
   EXPECT_EQ(claims.at("gpu0_nonce").substr(0, 4), "0102");
+}
+
+// R and s of the report's signature.
+TEST(NvidiaSignature, RefusesScalarsOfZeroAndTheOrder) {
+  const std::string order = absl::HexStringToBytes(
+      "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf"
+      "581a0db248b0a77aecec196accc52973");
+  for (const std::string& bad : {std::string(48, '\0'), order}) {
+    for (const size_t from_end : {96, 48}) {
+      TestWorld world;
+      world.device().edit_signed_report = [&](std::string* report) {
+        report->replace(report->size() - from_end, 48, bad);
+      };
+      world.ExpectRefusedBy("NVIDIA_SIGNATURE");
+    }
+  }
 }
 
 // One flipped bit in any byte, signed or not, is refused.

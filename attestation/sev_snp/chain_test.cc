@@ -104,11 +104,27 @@ TEST(Chain, CannotVerifyACpuThatItDoesNotKnow) {
   world.ExpectRefusedBy("SNP_PRODUCT", Verdict::kNone);
 }
 
+TEST(Chain, RefusesAFlippedBitInAnyCertificate) {
+  TestWorld world;
+  world.ExpectAccepted();
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t at = i; at < 500; at += 23) {
+      world.edit_certificates = [=](std::vector<std::string>* certificates) {
+        std::string& der = (*certificates)[i];
+        der[at % der.size()] ^= static_cast<char>(1 << (at % 8));
+      };
+      EXPECT_FALSE(world.Appraise().accepted()) << "certificate " << i << " byte " << at;
+    }
+  }
+}
+
 // VLEK for VCEK and the reverse.
 TEST(Chain, AcceptsAVlekThatPolicyAllows) {
-  TestWorld world;
-  world.UseVlek();
-  world.ExpectAccepted();
+  for (v1::SnpProduct product : {v1::MILAN, v1::GENOA, v1::TURIN}) {
+    TestWorld world(product);
+    world.UseVlek();
+    world.ExpectAccepted();
+  }
 }
 
 TEST(Chain, RefusesAVlekByDefault) {
