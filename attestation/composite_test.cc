@@ -3,7 +3,9 @@
 // CPU and devices as one set: everything that may be absent, added, moved or exchanged.
 #include "attestation/composite.h"
 
+#include <array>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "attestation/hex.h"
@@ -221,6 +223,41 @@ TEST_P(Composite, CannotBeVerifiedAgainstReportDataAlone) {
 TEST_P(Composite, IsCollectedForASessionAlone) {
   EXPECT_EQ(attester_->Collect(request_.report_data).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// So many devices, of which the second has failed.
+class FailingDevices : public DeviceAttester {
+ public:
+  FailingDevices(size_t count, int* asked) : count_(count), asked_(asked) {}
+  size_t DeviceCount() const override { return count_; }
+  absl::StatusOr<Evidence> Collect(size_t index, const std::array<uint8_t, 32>& nonce) override {
+    ++*asked_;
+    if (index == 1) return absl::FailedPreconditionError("gpu 1: needs a reset");
+    return Evidence{EvidenceKind::kNvidia, std::string(nonce.begin(), nonce.end()), {}};
+  }
+  std::string Describe() const override { return "nvidia"; }
+
+ private:
+  const size_t count_;
+  int* const asked_;
+};
+
+TEST_P(Composite, IsCollectedWholeOrFailsByTheNameOfTheDevice) {
+  int asked = 0;
+  attester_ = MakeCompositeAttester(MakeCpu("node-0"), std::make_unique<FailingDevices>(3, &asked));
+  EXPECT_EQ(attester_->CollectFor(request_).status(),
+            absl::FailedPreconditionError("gpu 1: needs a reset"));
+  EXPECT_EQ(asked, 2) << "what fails is not made up for by the devices behind it";
+}
+
+TEST_P(Composite, IsNotCollectedOfMoreDevicesThanASetHolds) {
+  int asked = 0;
+  attester_ = MakeCompositeAttester(MakeCpu("node-0"),
+                                    std::make_unique<FailingDevices>(kMaxDevices + 1, &asked));
+  EXPECT_EQ(attester_->CollectFor(request_).status(),
+            absl::InternalError("composite evidence: 1 pieces of the cpu's and 33 devices, "
+                                "expected one and at most 32"));
+  EXPECT_EQ(asked, 0);
 }
 
 // Without allow_insecure nothing of a stand-in passes; of all that, attachment is one thing.

@@ -106,14 +106,24 @@ TEST_F(ConfigfsTsm, AsksForTheLevelOfTheConfiguration) {
   EXPECT_EQ(world_.privlevel, 3u);
 }
 
-TEST_F(ConfigfsTsm, RefusesALevelBelowTheFloor) {
+TEST_F(ConfigfsTsm, RefusesALevelBelowTheFloorOrAboveTheHighest) {
   world_.privlevel_floor = 2;
-  auto attester = Make({.vmpl = 1});
-  ASSERT_TRUE(attester.ok());
-  auto set = (*attester)->Collect(Data(1));
-  EXPECT_EQ(set.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(set.status().message()), HasSubstr("VMPL 1"));
-  EXPECT_THAT(std::string(set.status().message()), HasSubstr("2 to 3"));
+  for (const uint32_t vmpl : {1, 4}) {
+    auto attester = Make({.vmpl = vmpl});
+    ASSERT_TRUE(attester.ok());
+    EXPECT_EQ((*attester)->Collect(Data(1)).status(),
+              absl::FailedPreconditionError("/fake/tsm: a report of VMPL " + std::to_string(vmpl) +
+                                            " was asked for, this guest may ask for 2 to 3"));
+    EXPECT_TRUE(world_.entries.empty()) << "an entry was left behind";
+  }
+}
+
+TEST_F(ConfigfsTsm, RefusesANumberThatIsNone) {
+  for (const std::string attribute : {"generation", "privlevel_floor"}) {
+    world_.says = {{attribute, "two\n"}};
+    EXPECT_EQ(Collect().status(),
+              absl::DataLossError("/fake/tsm: " + attribute + ": is no number: \"two\""));
+  }
 }
 
 TEST_F(ConfigfsTsm, TriesAgainWhenAnotherProcessWroteToItsEntry) {

@@ -24,7 +24,9 @@ struct Descriptor {
   const int number;
 };
 
-absl::Status FromError(const std::string& path, int error) {
+}  // namespace
+
+absl::Status OpenError(const std::string& path, int error) {
   const std::string what = absl::StrCat(path, ": ");
   switch (error) {
     case ENOENT:
@@ -33,7 +35,7 @@ absl::Status FromError(const std::string& path, int error) {
           what, "is not there: is this a confidential VM, with its guest driver loaded?"));
     case ENXIO:
     case ENODEV:
-      return absl::NotFoundError(absl::StrCat(what, "has no driver behind it"));
+      return absl::NotFoundError(absl::StrCat(what, "has no driver behind it: load the guest's"));
     case EACCES:
     case EPERM:
       return absl::PermissionDeniedError(
@@ -45,14 +47,12 @@ absl::Status FromError(const std::string& path, int error) {
   }
 }
 
-}  // namespace
-
 absl::StatusOr<Ioctl> OpenDevice(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return FromError(path, errno);
+  if (fd < 0) return OpenError(path, errno);
   auto descriptor = std::make_shared<Descriptor>(fd);
   struct stat info {};
-  if (fstat(fd, &info) != 0) return FromError(path, errno);
+  if (fstat(fd, &info) != 0) return OpenError(path, errno);
   if (!S_ISCHR(info.st_mode)) {
     return absl::NotFoundError(absl::StrCat(path, ": is no character device"));
   }

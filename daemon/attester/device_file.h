@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace caravan::attester {
@@ -17,6 +18,9 @@ using Ioctl = std::function<int(unsigned long request, void* argument)>;
 // NotFound: there is no such device, or no driver behind it. PermissionDenied: not for this user.
 // Unavailable: another process holds it. Internal: the rest. Each message begins with `path`.
 absl::StatusOr<Ioctl> OpenDevice(const std::string& path);
+
+// What OpenDevice makes of an error number.
+absl::Status OpenError(const std::string& path, int error);
 
 }  // namespace caravan::attester
 

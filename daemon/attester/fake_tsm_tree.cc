@@ -91,7 +91,9 @@ int FakeTsmTree::Read(const std::string& entry, const char* attribute, size_t li
   State& state = found->second;
   const std::string name = attribute;
   const bool sev = world_->provider == "sev_guest";
-  if (name == "provider") {
+  if (const auto says = world_->says.find(name); says != world_->says.end()) {
+    *bytes = says->second;
+  } else if (name == "provider") {
     *bytes = world_->provider + "\n";
   } else if (name == "generation") {
     *bytes = absl::StrCat(state.generation, "\n");

@@ -30,6 +30,8 @@ class FakeTsmTree : public TsmTree {
     std::string auxblob;  // the certificate table
     // "mkdir", "rmdir", or an attribute's name → the error of the call.
     std::map<std::string, int> errors;
+    // An attribute's name → what it says instead.
+    std::map<std::string, std::string> says;
     // Writes of another process between the report and the second look at the generation, for so
     // many entries.
     int interferences = 0;

@@ -12,17 +12,17 @@ namespace {
 
 using attestation::EvidenceKind;
 
-absl::Status NoWay(const char* what, const absl::Status& first, const absl::Status& second) {
-  return absl::Status(
-      absl::IsPermissionDenied(first) ? first.code() : second.code(),
-      absl::StrCat("no way to ", what, ": ", first.message(), "; and ", second.message()));
-}
-
 AttesterOr FromTsm(const MachinePaths& paths, EvidenceKind kind, std::optional<uint32_t> vmpl) {
   return MakeConfigfsTsmAttester(MakeTsmTree(paths.tsm), {.kind = kind, .vmpl = vmpl});
 }
 
 }  // namespace
+
+absl::Status NoWay(const char* what, const absl::Status& first, const absl::Status& second) {
+  return absl::Status(
+      absl::IsPermissionDenied(first) ? first.code() : second.code(),
+      absl::StrCat("no way to ", what, ": ", first.message(), "; and ", second.message()));
+}
 
 AttesterOr MakeSevGuest(const MachinePaths& paths, uint32_t vmpl) {
   absl::StatusOr<Ioctl> device = OpenDevice(paths.sev_guest);

@@ -37,6 +37,9 @@ AttesterOr MakeTdxGuest(const MachinePaths& paths, uint32_t quote_service_port);
 AttesterOr MakeSevSnpAttester(const MachinePaths& paths, std::optional<uint32_t> vmpl);
 AttesterOr MakeTdxAttester(const MachinePaths& paths, uint32_t quote_service_port);
 
+// What they say where neither way is there.
+absl::Status NoWay(const char* what, const absl::Status& first, const absl::Status& second);
+
 }  // namespace caravan::attester
 
 #endif  // CARAVAN_DAEMON_ATTESTER_MACHINE_H_

@@ -34,6 +34,18 @@ TEST_F(Machine, WithoutTdxNamesBothWaysThatAreMissing) {
   EXPECT_THAT(message, HasSubstr("/nonexistent/tdx_guest: is not there"));
 }
 
+// Access is what the machine's owner can give; the rest is not there.
+TEST(NoWayOfTwo, IsPermissionDeniedWhereEitherIs) {
+  const absl::Status denied = absl::PermissionDeniedError("a: not permitted");
+  const absl::Status absent = absl::NotFoundError("b: is not there");
+  EXPECT_EQ(NoWay("the TDX module", denied, absent),
+            absl::PermissionDeniedError(
+                "no way to the TDX module: a: not permitted; and b: is not there"));
+  EXPECT_EQ(NoWay("the TDX module", absent, denied).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(NoWay("the TDX module", absl::UnavailableError("busy"), absent).code(),
+            absl::StatusCode::kNotFound);
+}
+
 // Any character device opens; that it is another one shows when it is asked.
 TEST_F(Machine, TakesTheDeviceWhereThereIsNoConfigfs) {
   paths_.sev_guest = paths_.tdx_guest = "/dev/null";

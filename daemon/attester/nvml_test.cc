@@ -221,8 +221,10 @@ INSTANTIATE_TEST_SUITE_P(
         Failure{"VersionMismatch", 18, absl::StatusCode::kFailedPrecondition, "different versions"},
         Failure{"InUse", 19, absl::StatusCode::kUnavailable, "in use"},
         Failure{"NoMemory", 20, absl::StatusCode::kResourceExhausted, "out of memory"},
+        Failure{"NoResources", 23, absl::StatusCode::kResourceExhausted, "out of memory"},
         Failure{"ArgumentVersion", 25, absl::StatusCode::kFailedPrecondition, "another version"},
         Failure{"NotReady", 27, absl::StatusCode::kUnavailable, "not ready"},
+        Failure{"GpuNotFound", 28, absl::StatusCode::kNotFound, "no such gpu"},
         Failure{"InvalidState", 29, absl::StatusCode::kFailedPrecondition, "not in a state"},
         Failure{"Unknown", 999, absl::StatusCode::kInternal, "nvml error 999"}),
     [](const testing::TestParamInfo<Failure>& info) { return info.param.name; });

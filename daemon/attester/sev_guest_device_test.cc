@@ -247,6 +247,36 @@ TEST(Devices, ThatAreNotThereAreNamed) {
               testing::StartsWith("/dev/caravan-none: is not there"));
 }
 
+struct OpenFailure {
+  const char* name;
+  int error;
+  absl::StatusCode code;
+  const char* says;
+};
+
+class DeviceFailure : public testing::TestWithParam<OpenFailure> {};
+
+TEST_P(DeviceFailure, NamesTheDeviceAndWhatToDo) {
+  EXPECT_EQ(OpenError("/dev/sev-guest", GetParam().error),
+            absl::Status(GetParam().code, std::string("/dev/sev-guest: ") + GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Open, DeviceFailure,
+    testing::Values(
+        OpenFailure{"NotThere", ENOENT, absl::StatusCode::kNotFound,
+                    "is not there: is this a confidential VM, with its guest driver loaded?"},
+        OpenFailure{"NoDriver", ENXIO, absl::StatusCode::kNotFound,
+                    "has no driver behind it: load the guest's"},
+        OpenFailure{"NoDevice", ENODEV, absl::StatusCode::kNotFound,
+                    "has no driver behind it: load the guest's"},
+        OpenFailure{"NotPermitted", EACCES, absl::StatusCode::kPermissionDenied,
+                    "not permitted: the daemon needs read and write access to it"},
+        OpenFailure{"Busy", EBUSY, absl::StatusCode::kUnavailable,
+                    "another process holds it; try again"},
+        OpenFailure{"Else", EIO, absl::StatusCode::kInternal, "Input/output error"}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(Devices, MustBeCharacterDevices) {
   const std::string file = testing::TempDir() + "/plain";
   fclose(fopen(file.c_str(), "w"));
