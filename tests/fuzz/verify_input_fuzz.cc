@@ -11,7 +11,13 @@ constexpr size_t kMaxDevices = 64;
 std::vector<std::string> Seeds() {
   std::string collateral("\x04\0\0\0\x81\0\0\0", 8);
   collateral.resize(0x78, '\0');
+  // A report, and behind it a table of one certificate: guid, offset, length; then zeros.
+  std::string report_and_table(1184, '\0');
+  report_and_table[0] = 2;
+  report_and_table += std::string(16, '\x63') + std::string("\x30\0\0\0\x04\0\0\0", 8);
+  report_and_table += std::string(24, '\0') + std::string("\x30\x02\x05\0", 4);
   return {collateral,
+          report_and_table,
           "-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
           "{\"tcbInfo\":{},\"signature\":\"00\"}",
           "3082010a",
