@@ -16,6 +16,7 @@
 #include "cli/plan/plan.h"
 #include "cli/plan_rates.h"
 #include "cli/policy.h"
+#include "cli/policy_decision.h"
 #include "cli/sessions.h"
 #include "cli/status.h"
 #include "cli/verify.h"
@@ -134,10 +135,18 @@ class CommandLine {
         [this] { return RunPolicyCheck(context_, values_.file); })
         ->add_option("file", values_.file, "textproto")
         ->required();
-    Add(*policy, "explain", "what it demands and lets pass, in sentences",
-        [this] { return RunPolicyExplain(context_, values_.file); })
-        ->add_option("file", values_.file, "textproto")
-        ->required();
+    CLI::App* explain =
+        Add(*policy, "explain", "what it demands and lets pass; which rule decides about evidence",
+            [this] {
+              values_.verify.policy = values_.file;
+              return values_.verify.evidence.empty() ? RunPolicyExplain(context_, values_.file)
+                                                     : RunPolicyDecision(context_, values_.verify);
+            });
+    explain->add_option("file", values_.file, "textproto")->required();
+    explain->add_option("--evidence", values_.verify.evidence,
+                        "file: says which rule decides about it; without it the whole policy in "
+                        "sentences");
+    AddEvidenceOptions(*explain);
 
     CLI::App* root = Group(app_, "insecure-root", "the root of software stand-ins, for trials");
     Add(*root, "create", "makes one",
@@ -174,9 +183,9 @@ class CommandLine {
     }
   }
 
-  void AddVerifyOptions(CLI::App& verify) {
+  // What goes with evidence in a file.
+  void AddEvidenceOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
-    verify.add_option("evidence", o.evidence, "file, or folder of a vTPM's parts")->required();
     verify
         .add_option("--also", o.also,
                     "file of more evidence of the same set, such as its switches; may be given "
@@ -188,10 +197,16 @@ class CommandLine {
             "--collateral", o.collateral,
             "file or folder of certificates, revocation lists and Intel's JSON; may be given again")
         ->allow_extra_args(false);
-    verify.add_option("--policy", o.policy, "file; without it everything is refused");
     verify.add_option("--report-data", o.report_data,
                       "128 hex digits that the report must hold, or the 64 of a device's nonce");
     verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
+  }
+
+  void AddVerifyOptions(CLI::App& verify) {
+    VerifyOptions& o = values_.verify;
+    verify.add_option("evidence", o.evidence, "file, or folder of a vTPM's parts")->required();
+    AddEvidenceOptions(verify);
+    verify.add_option("--policy", o.policy, "file; without it everything is refused");
     verify.add_option("--event-log", o.event_log, "CCEL that has to replay to the TD's RTMRs");
     verify.add_option("--ear-key", o.ear.key,
                       "with -o ear: PEM, a key on P-384 or P-256 or an Ed25519 key, to sign with");

@@ -17,6 +17,7 @@
 #include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/sev_snp/test_vectors.h"
+#include "cli/policy_decision.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -237,6 +238,32 @@ TEST_F(VerifyCommand, SignsATokenForOthersAndKeepsItsExitCodes) {
     EXPECT_EQ(int64_t(json["submods"]["sev-snp"]["ear_trustworthiness_vector"]["hardware"]), -33);
     EXPECT_EQ(std::string_view(json["caravan"]["appraised_at"]), "2026-05-28T20:26:40+00:00");
   }
+}
+
+// policy explain --evidence.
+TEST_F(VerifyCommand, HasARuleOfThePolicyBehindWhatDecided) {
+  const auto explain = [this](bool json) {
+    out_.str("");
+    return RunPolicyDecision({.out = out_, .err = err_, .json = json}, options_);
+  };
+  EXPECT_EQ(explain(false), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("no rule refuses it"));
+  EXPECT_THAT(out_.str(), HasSubstr("snp.measurements, snp.any_measurement"));
+  Write("policy.textproto",
+        Policy("measurements { name: \"other\" sha384: \"" + std::string(96, '1') + "\" }"));
+  EXPECT_EQ(explain(false), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("decided by SNP_MEASUREMENT: measurement "));
+  EXPECT_THAT(out_.str(), HasSubstr("rule: snp.measurements, snp.any_measurement\n"));
+  EXPECT_EQ(explain(true), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("\"schema\": \"caravan.decision/1\""));
+  EXPECT_THAT(out_.str(), HasSubstr("\"snp.any_measurement\""));
+  // Nothing that a policy could change: the report is another.
+  options_.report_data.back() = 'c';
+  EXPECT_EQ(explain(false), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("decided by SNP_REPORT_DATA"));
+  EXPECT_THAT(out_.str(), HasSubstr("rule: none: no policy lets it pass\n"));
+  options_.evidence = Path("absent");
+  EXPECT_EQ(explain(false), kUsage);
 }
 
 TEST_F(VerifyCommand, RefusesATokenThatItCannotSign) {
