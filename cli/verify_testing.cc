@@ -30,10 +30,11 @@ VerifyRun RunVerifyForTest(VerifyOptions options, const std::string& policy) {
   simdjson::dom::array checks;
   if (document["checks"].get(checks) != simdjson::SUCCESS) return run;
   for (const simdjson::dom::element check : checks) {
-    if (std::string_view(check["outcome"]) == "failed") {
-      run.failed.emplace_back(std::string_view(check["id"]));
-    }
+    const std::string_view outcome(check["outcome"]), id(check["id"]);
+    if (outcome == "failed") run.failed.emplace_back(id);
+    if (outcome == "missing" && run.decisive.empty()) run.decisive = id;
   }
+  if (!run.failed.empty()) run.decisive = run.failed.front();
   return run;
 }
 

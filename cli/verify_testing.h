@@ -16,6 +16,7 @@ struct VerifyRun {
   std::string platform;
   std::string tcb_status;           // of an Intel platform, where it has one
   std::vector<std::string> failed;  // ids of checks
+  std::string decisive;             // the first failed, else the first missing; "" for neither
   std::string text;                 // all that was printed
 };
 
