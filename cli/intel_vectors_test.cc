@@ -300,47 +300,70 @@ TEST(EventLog, HasToReplayToTheQuotesRegisters) {
   EXPECT_THAT(sgx.failed, testing::Contains("TDX_EVENT_LOG"));
 }
 
-// Intel's synthetic samples: the genuine names under other keys.
-TEST(IntelSamples, AreRefusedByTheirRootsKey) {
+TEST(DebugTd, IsRefusedAsOneUnlessThePolicyAllowsIt) {
   CARAVAN_REQUIRE_VECTORS();
-  const std::string base = "sgx-tdx-synthetic/intel-qvl/sampleData/";
-  for (const std::string folder : {"", "tdx/"}) {
-    std::vector<std::string> collateral;
-    for (const char* file :
-         {"pckCert.pem", "pckSignChain.pem", "tcbSignChain.pem", "trustedRootCaCert.pem",
-          "tcbInfo.json", "qeIdentity.json", "rootCaCrl.der", "intermediateCaCrl.der"}) {
-      collateral.push_back(base + folder + file);
-    }
-    const VerifyRun run =
-        Verify(base + folder + "quote.dat", collateral, "2025-01-01T00:00:00Z", Lenient(""));
-    EXPECT_EQ(run.exit, kRefused) << run.text;
-    EXPECT_THAT(run.failed,
-                testing::Contains(std::string(folder.empty() ? "SGX_ROOT" : "TDX_ROOT")));
-  }
+  std::string policy = Lenient("accepted_tcb { status: OUT_OF_DATE }");
+  const auto verify = [&policy] {
+    return Verify("tdx/trustee/tdx_quote_4.dat", {kLunal}, "2026-03-20T00:00:00Z", policy);
+  };
+  EXPECT_EQ(verify().exit, kOk);
+  policy.replace(policy.find("allow_debug: true"), 17, "allow_debug: false");
+  const VerifyRun refused = verify();
+  EXPECT_EQ(refused.exit, kRefused) << refused.text;
+  EXPECT_THAT(refused.failed, testing::ElementsAre("TDX_DEBUG")) << refused.text;
 }
 
-// The SGX sample passes as insecure under its own root. The TDX sample cannot: its TCB info holds
-// SVNs over 255, and its QE identity names another MRSIGNER than its quote.
-TEST(IntelSamples, PassUnderTheirOwnRootAsInsecure) {
-  CARAVAN_REQUIRE_VECTORS();
-  const std::string base = "sgx-tdx-synthetic/intel-qvl/sampleData/";
+// One of Intel's samples with the collateral beside it.
+VerifyRun VerifySample(const std::string& folder, const std::string& policy) {
+  const std::string base = "sgx-tdx-synthetic/intel-qvl/sampleData/" + folder;
   std::vector<std::string> collateral;
   for (const char* file :
        {"pckCert.pem", "pckSignChain.pem", "tcbSignChain.pem", "trustedRootCaCert.pem",
         "tcbInfo.json", "qeIdentity.json", "rootCaCrl.der", "intermediateCaCrl.der"}) {
     collateral.push_back(base + file);
   }
-  const std::string pin =
-      "allow_insecure: true insecure_root_spki_sha256: "
-      "\"6a3b29fc4ae6ef0e0a9241dc63aeb2a361b15af97a634803dcda3d7358a3e38a\"";
-  std::string policy = Lenient("", pin);
+  return Verify(base + "quote.dat", collateral, "2025-01-01T00:00:00Z", policy);
+}
+
+// Lenient() with a sample's own root pinned, and collateral of any age.
+std::string PinnedSample(const std::string& spki_sha256) {
+  std::string policy =
+      Lenient("", "allow_insecure: true insecure_root_spki_sha256: \"" + spki_sha256 + "\"");
   for (size_t at; (at = policy.find("min_tcb_evaluation_number: 17")) != std::string::npos;) {
     policy.replace(at, 29, "any_tcb_evaluation_number: true");
   }
-  const VerifyRun run = Verify(base + "quote.dat", collateral, "2025-01-01T00:00:00Z", policy);
+  return policy;
+}
+
+// Intel's synthetic samples: the genuine names under other keys.
+TEST(IntelSamples, AreRefusedByTheirRootsKey) {
+  CARAVAN_REQUIRE_VECTORS();
+  for (const std::string folder : {"", "tdx/"}) {
+    const VerifyRun run = VerifySample(folder, Lenient(""));
+    EXPECT_EQ(run.exit, kRefused) << run.text;
+    EXPECT_THAT(run.failed,
+                testing::Contains(std::string(folder.empty() ? "SGX_ROOT" : "TDX_ROOT")));
+  }
+}
+
+TEST(IntelSamples, PassUnderTheirOwnRootAsInsecure) {
+  CARAVAN_REQUIRE_VECTORS();
+  const VerifyRun run = VerifySample(
+      "", PinnedSample("6a3b29fc4ae6ef0e0a9241dc63aeb2a361b15af97a634803dcda3d7358a3e38a"));
   EXPECT_EQ(run.exit, kOk) << run.text;
   EXPECT_EQ(run.platform, "insecure sgx");
   EXPECT_EQ(run.tcb_status, "UpToDate");
+}
+
+// The TDX sample cannot pass: its TCB info holds SVNs over 255, and its QE identity names another
+// MRSIGNER than its quote.
+TEST(IntelSamples, OfTdxAreRefusedByTheirQeIdentityUnderTheirOwnRoot) {
+  CARAVAN_REQUIRE_VECTORS();
+  const VerifyRun run = VerifySample(
+      "tdx/", PinnedSample("b4709133063051f70429aa41e5bd26c6efa0b3cced38fb5935bcf3e27df8fc1a"));
+  EXPECT_EQ(run.exit, kRefused) << run.text;
+  EXPECT_THAT(run.failed, testing::ElementsAre("TDX_QE_IDENTITY_MATCH")) << run.text;
+  EXPECT_EQ(run.decisive, "TDX_QE_IDENTITY_MATCH");
 }
 
 }  // namespace
