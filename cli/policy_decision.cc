@@ -34,7 +34,7 @@ std::vector<std::string> RulesFor(const Check& check, const VerifyInputs& inputs
 
 // Why there are no rules, where there are none.
 std::string RuleText(const std::vector<std::string>& rules) {
-  return rules.empty() ? "none: no policy lets it pass" : absl::StrJoin(rules, ", ");
+  return rules.empty() ? "none: the policy has no say in it" : absl::StrJoin(rules, ", ");
 }
 
 void PrintText(const Context& context, const Appraisal& appraisal, const VerifyInputs& inputs) {

@@ -261,7 +261,7 @@ TEST_F(VerifyCommand, HasARuleOfThePolicyBehindWhatDecided) {
   options_.report_data.back() = 'c';
   EXPECT_EQ(explain(false), kOk);
   EXPECT_THAT(out_.str(), HasSubstr("decided by SNP_REPORT_DATA"));
-  EXPECT_THAT(out_.str(), HasSubstr("rule: none: no policy lets it pass\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("rule: none: the policy has no say in it\n"));
   options_.evidence = Path("absent");
   EXPECT_EQ(explain(false), kUsage);
 }
