@@ -355,8 +355,7 @@ TEST(IntelSamples, PassUnderTheirOwnRootAsInsecure) {
   EXPECT_EQ(run.tcb_status, "UpToDate");
 }
 
-// The TDX sample cannot pass: its TCB info holds SVNs over 255, and its QE identity names another
-// MRSIGNER than its quote.
+// The TDX sample cannot pass: its QE identity describes another quoting enclave than its quote's.
 TEST(IntelSamples, OfTdxAreRefusedByTheirQeIdentityUnderTheirOwnRoot) {
   CARAVAN_REQUIRE_VECTORS();
   const VerifyRun run = VerifySample(
