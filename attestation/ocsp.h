@@ -47,7 +47,7 @@ struct OcspQuery {
   const Certificate& issuer;  // it issued the certificate, and its own chain was checked
   absl::Time now;
   std::optional<std::string> nonce = std::nullopt;  // that was sent; nothing for stored answers
-  KnownSignatures* known = nullptr;
+  KnownSignatures* known = nullptr;  // null: every signature is checked
 };
 
 // InvalidArgument unless `der` is one whole response; says nothing about what is in it.
@@ -67,7 +67,7 @@ struct OcspRule {
   bool tolerate_hold = false;  // a hold warns; it fails otherwise
   bool waived = false;         // the policy does without answers; a revocation at hand still counts
   std::string hint = {};       // where to get one
-  KnownSignatures* known = nullptr;
+  KnownSignatures* known = nullptr;  // null: every signature is checked
 };
 
 // One after the other, `chain[i]` by answers of `chain[i + 1]`: leaf or CA first, root last, which

@@ -26,7 +26,7 @@ struct RootRule {
   std::string chain_hint;  // where to get the chain
   // Whether this SHA-256 of a public key, in hexadecimal, is the maker's.
   std::function<bool(const std::string& spki_sha256)> is_makers;
-  KnownSignatures* known = nullptr;
+  KnownSignatures* known = nullptr;  // null: every signature is checked
 };
 
 struct FoundRoot {

@@ -49,10 +49,8 @@ class PolicyAppraiser : public Appraiser {
  public:
   PolicyAppraiser(Policy policy, Endorsements endorsements)
       : policy_(std::move(policy)),
-        endorsements_(std::move(endorsements)),
-        digest_(attestation::PolicyDigest(policy_)) {
-    endorsements_.known_signatures = std::make_shared<KnownSignatures>();
-  }
+        endorsements_(WithMemory(std::move(endorsements))),
+        digest_(attestation::PolicyDigest(policy_)) {}
 
   Appraisal Appraise(const EvidenceSet& evidence, const ReportData& expected,
                      absl::Time now) const override {
@@ -66,8 +64,13 @@ class PolicyAppraiser : public Appraiser {
   std::string PolicyName() const override { return policy_.name(); }
 
  private:
+  static Endorsements WithMemory(Endorsements endorsements) {
+    endorsements.known_signatures = std::make_shared<KnownSignatures>();
+    return endorsements;
+  }
+
   const Policy policy_;
-  Endorsements endorsements_;
+  const Endorsements endorsements_;
   const crypto::Sha256Digest digest_;
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/collateral.h"
@@ -143,10 +144,10 @@ class CommandLine {
                                                      : RunPolicyDecision(context_, values_.verify);
             });
     explain->add_option("file", values_.file, "textproto")->required();
-    explain->add_option("--evidence", values_.verify.evidence,
-                        "file: says which rule decides about it; without it the whole policy in "
-                        "sentences");
-    AddEvidenceOptions(*explain);
+    CLI::Option* evidence_file = explain->add_option(
+        "--evidence", values_.verify.evidence,
+        "file: says which rule decides about it; without it the whole policy in sentences");
+    for (CLI::Option* option : AddEvidenceOptions(*explain)) option->needs(evidence_file);
 
     CLI::App* root = Group(app_, "insecure-root", "the root of software stand-ins, for trials");
     Add(*root, "create", "makes one",
@@ -184,22 +185,25 @@ class CommandLine {
   }
 
   // What goes with evidence in a file.
-  void AddEvidenceOptions(CLI::App& verify) {
+  std::vector<CLI::Option*> AddEvidenceOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
-    verify
-        .add_option("--also", o.also,
-                    "file of more evidence of the same set, such as its switches; may be given "
-                    "again")
-        ->allow_extra_args(false);
-    verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")->capture_default_str();
-    verify
-        .add_option(
-            "--collateral", o.collateral,
-            "file or folder of certificates, revocation lists and Intel's JSON; may be given again")
-        ->allow_extra_args(false);
-    verify.add_option("--report-data", o.report_data,
-                      "128 hex digits that the report must hold, or the 64 of a device's nonce");
-    verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default");
+    return {
+        verify
+            .add_option("--also", o.also,
+                        "file of more evidence of the same set, such as its switches; may be given "
+                        "again")
+            ->allow_extra_args(false),
+        verify.add_option("--kind", o.kind, "auto, snp, tdx, sgx, nvidia, tpm")
+            ->capture_default_str(),
+        verify
+            .add_option("--collateral", o.collateral,
+                        "file or folder of certificates, revocation lists and Intel's JSON; may be "
+                        "given again")
+            ->allow_extra_args(false),
+        verify.add_option(
+            "--report-data", o.report_data,
+            "128 hex digits that the report must hold, or the 64 of a device's nonce"),
+        verify.add_option("--verification-time", o.verification_time, "RFC 3339; now by default")};
   }
 
   void AddVerifyOptions(CLI::App& verify) {

@@ -335,6 +335,15 @@ TEST_F(CommandLineTest, MakesARootAndReadsPolicies) {
   }
 }
 
+TEST_F(CommandLineTest, ExplainsADecisionAboutEvidence) {
+  const std::string file = ::testing::TempDir() + "/policy.textproto", none = file + ".absent";
+  EXPECT_EQ(Run({"policy", "explain", file, "--evidence", none, "-o", "json"}), kUsage);
+  EXPECT_EQ(At("/schema"), "\"caravan.decision/1\"");
+  EXPECT_THAT(At("/error/message"), HasSubstr(none));
+  EXPECT_EQ(Run({"policy", "explain", file, "--collateral", none}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("--evidence"));
+}
+
 TEST_F(CommandLineTest, RefusesEvidenceThatIsNone) {
   const std::string file = ::testing::TempDir() + "/evidence";
   std::ofstream(file) << "not evidence";

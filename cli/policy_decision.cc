@@ -32,9 +32,8 @@ std::vector<std::string> RulesFor(const Check& check, const VerifyInputs& inputs
   return rules;
 }
 
-// Why there are no rules, where there are none.
 std::string RuleText(const std::vector<std::string>& rules) {
-  return rules.empty() ? "none: the policy has no say in it" : absl::StrJoin(rules, ", ");
+  return rules.empty() ? "none" : absl::StrJoin(rules, ", ");
 }
 
 void PrintText(const Context& context, const Appraisal& appraisal, const VerifyInputs& inputs) {

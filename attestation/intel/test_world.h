@@ -6,6 +6,7 @@
 #define CARAVAN_ATTESTATION_INTEL_TEST_WORLD_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_collateral.h"
 #include "attestation/insecure_software/forge_intel.h"
+#include "attestation/known_signatures.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
 #include "gtest/gtest.h"

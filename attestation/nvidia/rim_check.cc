@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "attestation/ecdsa.h"
 #include "attestation/nvidia/rim_signature.h"
 #include "attestation/policy/nvidia_roots.h"
@@ -34,7 +35,7 @@ class Signer {
       : request_(request), policy_(policy), now_(now), known_(known), checks_(*checks) {}
 
   // With the document's certificates, and with `more` beside them.
-  bool Check(const SignedDocument& document, const std::vector<std::string>& more) {
+  bool Check(const SignedDocument& document, absl::Span<const std::string> more) {
     if (!ReadCertificates(document, more) || !Climb()) return false;
     CheckRoles();
     CheckConstraints();
@@ -51,7 +52,7 @@ class Signer {
  private:
   std::string Id(const char* id) const { return absl::StrCat(request_.id, "_", id); }
 
-  bool ReadCertificates(const SignedDocument& document, const std::vector<std::string>& more) {
+  bool ReadCertificates(const SignedDocument& document, absl::Span<const std::string> more) {
     for (size_t i = 0; i < document.certificates().size(); ++i) {
       absl::StatusOr<Certificate> certificate = Certificate::Parse(document.certificates()[i]);
       if (!certificate.ok()) {
@@ -180,6 +181,12 @@ class Signer {
   bool insecure_ = false;
 };
 
+// What came of a candidate.
+struct Attempt {
+  Appraisal appraisal;
+  std::optional<VerifiedRim> rim;  // nothing unless every check passed
+};
+
 std::string Describe(const RimRequest& request) {
   return absl::StrCat(std::string(Name(request.kind)), " manifest of ", request.product, " ",
                       request.version);
@@ -226,23 +233,33 @@ std::optional<VerifiedRim> FindRim(const RimRequest& request, const Endorsements
                         : absl::StrCat("bring ", request.rim_id, " from NVIDIA's RIM service"));
     return std::nullopt;
   }
+  const auto attempt = [&](const Candidate& candidate, absl::Span<const std::string> more) {
+    Attempt made;
+    CheckList list(&made.appraisal);
+    list.Pass(request.id, what, absl::StrCat(Describe(request), ", tag ", candidate.rim.tag_id));
+    Signer signer(request, policy, now, endorsements.known_signatures.get(), &list);
+    const bool climbed = signer.Check(candidate.document, more);
+    list.Conclude();
+    if (climbed && made.appraisal.accepted()) {
+      made.rim = VerifiedRim{candidate.rim, signer.TakeChain(), signer.insecure()};
+    }
+    return made;
+  };
   // What is found about one that does not pass is told only when none passes.
   std::optional<Appraisal> first;
-  for (Candidate& candidate : candidates) {
-    Appraisal appraisal;
+  for (const Candidate& candidate : candidates) {
     // Most documents hold their chain whole, and reading certificates takes longer than the rest.
-    for (const auto& more : {std::vector<std::string>(), endorsements.certificates}) {
-      appraisal = {};
-      CheckList list(&appraisal);
-      list.Pass(request.id, what, absl::StrCat(Describe(request), ", tag ", candidate.rim.tag_id));
-      Signer signer(request, policy, now, endorsements.known_signatures.get(), &list);
-      const bool climbed = signer.Check(candidate.document, more);
-      list.Conclude();
-      if (!climbed || !appraisal.accepted()) continue;
-      for (Check& check : appraisal.checks) checks->appraisal().checks.push_back(std::move(check));
-      return VerifiedRim{std::move(candidate.rim), signer.TakeChain(), signer.insecure()};
+    Attempt made = attempt(candidate, {});
+    if (!made.rim.has_value() && !endorsements.certificates.empty()) {
+      made = attempt(candidate, endorsements.certificates);
     }
-    if (!first.has_value()) first = std::move(appraisal);
+    if (made.rim.has_value()) {
+      for (Check& check : made.appraisal.checks) {
+        checks->appraisal().checks.push_back(std::move(check));
+      }
+      return std::move(made.rim);
+    }
+    if (!first.has_value()) first = std::move(made.appraisal);
   }
   for (Check& check : first->checks) checks->appraisal().checks.push_back(std::move(check));
   return std::nullopt;

@@ -5,6 +5,7 @@
 #define CARAVAN_ATTESTATION_NVIDIA_RIM_WORLD_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "absl/time/time.h"
 #include "attestation/insecure_software/forge_rim.h"
+#include "attestation/known_signatures.h"
 #include "attestation/nvidia/rim_check.h"
 #include "attestation/policy/policy.h"
 

@@ -2,6 +2,8 @@
 //
 // Nonce, mode, firmware, device and measurements: each rule spoiled alone in a world that passes,
 // then allowed by its own field.
+#include "attestation/policy/rules.h"
+
 #include <string>
 
 #include "absl/strings/escaping.h"
@@ -29,8 +31,12 @@ TEST_P(NvidiaRule, RefusesUntilThePolicyAllows) {
   GetParam().spoil(&world);
   world.ExpectRefusedBy(GetParam().check);
   if (GetParam().allow == nullptr) return;
+  const std::string strict = world.policy.SerializeAsString();
   GetParam().allow(&world);
   world.ExpectAccepted();
+  // What a policy lets pass has a rule to name.
+  const bool by_policy = world.policy.SerializeAsString() != strict;
+  EXPECT_TRUE(!by_policy || !RulesOf(GetParam().check).empty());
 }
 
 void Flag(TestWorld* world, char flag) {

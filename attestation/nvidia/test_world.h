@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_nvidia.h"
+#include "attestation/known_signatures.h"
 #include "attestation/nvidia/opaque.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"

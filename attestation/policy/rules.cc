@@ -16,6 +16,7 @@ constexpr Row kSnp[] = {
     {"POLICY", ""},
     {"DEBUG", "allow_debug"},
     {"MIGRATE_MA", "allow_migration_agent"},
+    {"REPORT_ID_MA", "allow_migration_agent"},
     {"SMT", "allow_smt"},
     {"CXL", "allow_cxl"},
     {"SINGLE_SOCKET", "require_single_socket"},
@@ -87,7 +88,9 @@ constexpr Row kNvidia[] = {
     {"DEVICE", "pdis any_device"},
     {"VBIOS", "floors any_firmware"},
     {"DRIVER", "floors any_firmware"},
-    {"GOLDEN", "any_measurement allow_uncovered_measurements"},
+    {"GOLDEN", "any_measurement"},
+    {"GOLDEN_CONFLICT", "any_measurement"},
+    {"GOLDEN_COVERAGE", "any_measurement allow_uncovered_measurements"},
     {"PRODUCTION", "any_measurement allow_uncovered_measurements"},
     {"DRIVER_RIM", "any_measurement"},
     {"VBIOS_RIM", "any_measurement"},
@@ -156,7 +159,7 @@ const std::vector<std::string>& Insecure() {
 
 std::vector<std::string> RulesOf(std::string_view check_id) {
   if (check_id == "GPU_NOT_ATTACHED") return {"allow_insecure"};
-  if (check_id.ends_with("_INSECURE")) return Insecure();
+  if (check_id.ends_with("_INSECURE") || check_id.ends_with("_ROOT")) return Insecure();
   std::vector<std::string> paths;
   for (const Group& group : kGroups) {
     if (!check_id.starts_with(group.prefix)) continue;

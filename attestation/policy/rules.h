@@ -12,7 +12,7 @@ namespace caravan::attestation {
 
 // Paths of the fields of caravan.v1.Policy that can change the outcome of the check of this id:
 // "SNP_DEBUG" gives snp.allow_debug. A vTPM's CPU is judged by the same fields below vtpm. Empty
-// where no policy lets the check pass: a signature, a structure, a revocation.
+// where there are none: a signature, a structure, a revocation.
 std::vector<std::string> RulesOf(std::string_view check_id);
 
 // Every path that RulesOf can give.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/policy/rules.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,8 +24,9 @@ TEST(RulesOf, NameTheFieldsThatDecideACheck) {
               ElementsAre("nvidia.allow_missing_ocsp", "nvidia.require_insecure_ocsp"));
   EXPECT_THAT(RulesOf("NVIDIA_HOLD"), ElementsAre("nvidia.allow_certificate_hold"));
   EXPECT_THAT(RulesOf("TDX_POLICY"), ElementsAre("tdx"));
-  EXPECT_THAT(RulesOf("NVIDIA_ROOT_INSECURE"),
-              ElementsAre("allow_insecure", "insecure_root_spki_sha256"));
+  for (const char* id : {"NVIDIA_ROOT_INSECURE", "SNP_ROOT", "NVIDIA_VBIOS_RIM_ROOT"}) {
+    EXPECT_THAT(RulesOf(id), ElementsAre("allow_insecure", "insecure_root_spki_sha256")) << id;
+  }
   EXPECT_THAT(RulesOf("GPU_NOT_ATTACHED"), ElementsAre("allow_insecure"));
 }
 

@@ -2,6 +2,8 @@
 //
 // The classic mistakes about freshness, policy, TCB and parsing, each tried on evidence that passes
 // otherwise.
+#include "attestation/policy/rules.h"
+
 #include <functional>
 #include <string>
 
@@ -50,8 +52,12 @@ TEST_P(SnpRule, RefusesByDefaultAndAllowsOnlyInSoManyWords) {
   GetParam().spoil(&world);
   world.ExpectRefusedBy(GetParam().check);
   if (!GetParam().allow) return;
+  const std::string strict = world.policy.SerializeAsString();
   GetParam().allow(&world);
   world.ExpectAccepted();
+  // What a policy lets pass has a rule to name.
+  const bool by_policy = world.policy.SerializeAsString() != strict;
+  EXPECT_TRUE(!by_policy || !RulesOf(GetParam().check).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(

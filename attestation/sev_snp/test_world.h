@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
+#include "attestation/known_signatures.h"
 #include "attestation/sev_snp/signature.h"
 #include "attestation/verifier.h"
 #include "gtest/gtest.h"
@@ -171,8 +173,6 @@ class TestWorld {
   std::function<void(std::vector<std::string>*)> edit_certificates = [](auto*) {};
 
  private:
-  // What held before must not help what differs.
-  const std::shared_ptr<KnownSignatures> known_ = std::make_shared<KnownSignatures>();
   void MakeReport() {
     const bool turin = product_ == v1::TURIN;
     report.version = turin ? 5 : 3;
@@ -217,6 +217,8 @@ class TestWorld {
   }
 
   const v1::SnpProduct product_;
+  // What held before must not help what differs.
+  const std::shared_ptr<KnownSignatures> known_ = std::make_shared<KnownSignatures>();
 };
 
 }  // namespace caravan::attestation

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SGX policy rules: each spoiled alone in a world that passes, then allowed by its own field.
+#include "attestation/policy/rules.h"
+
 #include <string>
 #include <utility>
 
@@ -28,8 +30,12 @@ TEST_P(SgxRule, RefusesUntilThePolicyAllows) {
   GetParam().spoil(&world);
   world.ExpectRefusedBy(GetParam().check);
   if (GetParam().allow == nullptr) return;
+  const std::string strict = world.policy.SerializeAsString();
   GetParam().allow(&world);
   world.ExpectAccepted();
+  // What a policy lets pass has a rule to name.
+  const bool by_policy = world.policy.SerializeAsString() != strict;
+  EXPECT_TRUE(!by_policy || !RulesOf(std::string("SGX_") + GetParam().check).empty());
 }
 
 void AnyEnclave(TestWorld* world) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TDX policy rules: each spoiled alone in a world that passes, then allowed by its own field.
+#include "attestation/policy/rules.h"
+
 #include <string>
 
 #include "attestation/intel/test_world.h"
@@ -28,8 +30,12 @@ TEST_P(TdxRule, RefusesUntilThePolicyAllows) {
   GetParam().spoil(&world);
   world.ExpectRefusedBy(GetParam().check);
   if (GetParam().allow == nullptr) return;
+  const std::string strict = world.policy.SerializeAsString();
   GetParam().allow(&world);
   world.ExpectAccepted();
+  // What a policy lets pass has a rule to name.
+  const bool by_policy = world.policy.SerializeAsString() != strict;
+  EXPECT_TRUE(!by_policy || !RulesOf(std::string("TDX_") + GetParam().check).empty());
 }
 
 const std::string kOnes(96, '1');
