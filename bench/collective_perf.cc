@@ -64,7 +64,8 @@ absl::Status Main(int argc, char** argv) {
                                                      {"--suite", ""},
                                                      {"--chunk-log2", "17"},
                                                      {"--lanes", "0"},
-                                                     {"--ranks-per-node", "1"}});
+                                                     {"--ranks-per-node", "1"},
+                                                     {"--entry", ""}});
   if (!settings.ok()) return settings.status();
   const std::string engine = settings->extra.at("--engine");
   std::vector<std::string> daemons;
@@ -89,14 +90,18 @@ absl::Status Main(int argc, char** argv) {
     if (!cluster.ok()) return cluster.status();
     clusters.push_back(*std::move(cluster));
   }
+  const std::string entry = settings->extra.at("--entry");
+  if (!entry.empty() && entry != "together" && entry != "free") {
+    return absl::InvalidArgumentError("flag --entry: must be together or free");
+  }
   Benchmark benchmark;
+  benchmark.together = entry.empty() ? options->algorithms.size() > 1 : entry == "together";
   benchmark.variants = static_cast<int>(clusters.size());
   if (options->algorithms.size() > 1) {
     if (clusters.size() > 1) {
       return absl::InvalidArgumentError("flag --algorithm: each goes with one engine, not both");
     }
     benchmark.variants = static_cast<int>(options->algorithms.size());
-    benchmark.together = true;
     benchmark.on_size = [&](Rank& rank, uint64_t count, const auto& times) {
       PrintChoice(*settings, *options, rank, count, times);
     };

@@ -4,7 +4,7 @@
 // compares with its own plaintext build, with Gloo and with a TLS ring.
 //   compare [-J FILE] [--plot FOLDER] [--quick]
 // Or how well the selector chooses: auto against every algorithm, for each operation.
-//   compare --algorithms [--quick]
+//   compare --algorithms [--entry together|free] [--quick]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +40,7 @@ struct Options {
   std::string plot_folder;
   bool quick = false;
   bool algorithms = false;
+  std::string entry;  // of --algorithms: collective_perf's flag, "" for its default
 };
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
@@ -50,14 +51,17 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       options.quick = true;
     } else if (flag == "--algorithms") {
       options.algorithms = true;
+    } else if (flag == "--entry" && i + 1 < argc) {
+      options.entry = argv[++i];
     } else if (flag == "-J" && i + 1 < argc) {
       options.json = argv[++i];
     } else if (flag == "--plot" && i + 1 < argc) {
       options.plot_folder = argv[++i];
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "unknown flag ", flag,
-          "; usage: bench [-J FILE] [--plot FOLDER] [--quick] | --algorithms [--quick]"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("unknown flag ", flag,
+                       "; usage: bench [-J FILE] [--plot FOLDER] [--quick] | --algorithms [--entry "
+                       "together|free] [--quick]"));
     }
   }
   return options;
@@ -78,16 +82,16 @@ absl::Status RunAndRead(const std::string& command, F&& take) {
   return absl::OkStatus();
 }
 
-absl::Status CompareAlgorithms(bool quick) {
+absl::Status CompareAlgorithms(bool quick, const std::string& entry) {
   const std::string folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   std::vector<Choice> choices;
   for (const int ranks : {2, 4, 8}) {
     for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall"}) {
       // Short turns, many of them: what disturbs a machine lasts longer than one operation.
       for (const char* span : {"-b 1K -e 64K -n 10 -w 2 -N ", "-b 256K -e 16M -n 2 -w 1 -N "}) {
-        const std::string command =
-            absl::StrCat(folder, "/collective_perf --engine secure --algorithm each --op ", op,
-                         " -r ", ranks, " ", span, quick ? 12 : 36);
+        const std::string command = absl::StrCat(
+            folder, "/collective_perf --engine secure --algorithm each --op ", op, " -r ", ranks,
+            " ", span, quick ? 12 : 36, entry.empty() ? "" : " --entry ", entry);
         const absl::Status status = RunAndRead(command, [&](const char* line) {
           if (auto choice = ParseChoice(line); choice.ok()) choices.push_back(*choice);
         });
@@ -238,7 +242,7 @@ int main(int argc, char** argv) {
   const auto options = caravan::bench::ParseOptions(argc, argv);
   absl::Status status = options.status();
   if (options.ok()) {
-    status = options->algorithms ? caravan::bench::CompareAlgorithms(options->quick)
+    status = options->algorithms ? caravan::bench::CompareAlgorithms(options->quick, options->entry)
                                  : Comparison(*options).Run();
   }
   if (status.ok()) return 0;

@@ -35,7 +35,8 @@ absl::Status OpenError(const std::string& path, int error) {
           what, "is not there: is this a confidential VM, with its guest driver loaded?"));
     case ENXIO:
     case ENODEV:
-      return absl::NotFoundError(absl::StrCat(what, "has no driver behind it: load the guest's"));
+      return absl::NotFoundError(
+          absl::StrCat(what, "has no driver behind it: load the guest's driver"));
     case EACCES:
     case EPERM:
       return absl::PermissionDeniedError(

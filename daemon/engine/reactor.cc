@@ -31,8 +31,8 @@ uint64_t TagOf(const Lane* lane) { return reinterpret_cast<uint64_t>(lane); }
 constexpr uint64_t kPostTag = 1;
 constexpr uint64_t kWakeTag = 3;
 
-// Pieces of work ahead between two looks at the sockets: a look takes longer than a piece, the
-// derivation of a key, does.
+// Pieces of work ahead, each the derivation of a key, between two looks at the sockets: enough that
+// looking is not most of the work, few enough that no record waits for long.
 constexpr int kPiecesATurn = 4;
 
 }  // namespace

@@ -17,7 +17,7 @@ fuzz_one() {
   local name="$1" seconds="$2" folder="$3" corpus="$4" seeds=() code=0
   mkdir -p "$corpus" "$corpus-crashes"
   [ ! -d "tests/fuzz/seeds/$name" ] || seeds=("tests/fuzz/seeds/$name")
-  timeout $((seconds + 120)) "$fuzz_bin/tests/fuzz/$name" -max_total_time="$seconds" -timeout=30 \
+  timeout $((seconds + 120)) "$fuzz_bin/tests/fuzz/$name" -max_total_time="$seconds" -timeout=10 \
     -rss_limit_mb=2048 -artifact_prefix="$corpus-crashes/" -print_final_stats=1 \
     "$corpus" "${seeds[@]}" >"$folder/$name.out" 2>&1 || code=$?
   if [ "$code" = 0 ]; then

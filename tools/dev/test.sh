@@ -4,7 +4,7 @@
 . tools/dev/fuzz.sh
 
 readonly TSAN_TARGETS=(//daemon/transport/... //daemon/engine/... //daemon/session/... //client/...)
-FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-30}"
+FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-60}"
 
 # Counts of test cases over all configurations.
 passed=0 failed=0 skipped=0
