@@ -66,7 +66,8 @@ class WycheproofAead : public testing::TestWithParam<std::tuple<Suite, Engine>> 
 };
 
 TEST_P(WycheproofAead, AgreesWhereSupportedAndRefusesTheRest) {
-  const auto [suite, engine] = GetParam();
+  const Suite suite = std::get<0>(GetParam());
+  const auto engine = std::get<1>(GetParam());
   int run = 0;
   int refused = 0;
   const bool gcm = suite == Suite::kAes256Gcm;

@@ -14,7 +14,8 @@ namespace {
 class TlsRingSums : public testing::TestWithParam<std::tuple<int, size_t>> {};
 
 TEST_P(TlsRingSums, EqualTheNaiveOnes) {
-  const auto [ranks, count] = GetParam();
+  const int ranks = std::get<0>(GetParam());
+  const size_t count = std::get<1>(GetParam());
   std::vector<int> listeners;
   std::vector<uint16_t> ports;
   ASSERT_TRUE(ListenAll(ranks, &listeners, &ports).ok());

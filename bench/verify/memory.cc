@@ -6,7 +6,9 @@
 
 #include <fstream>
 
-#ifdef __SANITIZE_ADDRESS__
+#include "absl/base/config.h"
+
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
 // As in sanitizer/allocator_interface.h, which GCC's packages leave out.
 extern "C" size_t __sanitizer_get_current_allocated_bytes();
 #endif
@@ -14,7 +16,7 @@ extern "C" size_t __sanitizer_get_current_allocated_bytes();
 namespace caravan::bench {
 
 size_t AllocatedBytes() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
   return __sanitizer_get_current_allocated_bytes();
 #else
   const struct mallinfo2 info = mallinfo2();

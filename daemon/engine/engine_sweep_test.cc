@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "collective/plan.h"
 #include "collective/shapes_for_test.h"
@@ -37,7 +38,7 @@ constexpr uint64_t kChunk = uint64_t{1} << kChunkLog2;
 std::vector<uint64_t> Blocks(const Setting& setting) {
   // A window of 2 KiB waits for timers: a record that does not fit it is enough.
   if (setting.tcp && setting.socket_buffer > 0) return {0, 4, 2500};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER)
   return {0, kChunk + 4};
 #else
   if (setting.size > 8) return {0, 4, 1236, kChunk + 4};

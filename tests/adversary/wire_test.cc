@@ -37,6 +37,7 @@ class WireTest : public ::testing::Test {
  protected:
   WireTest() : engines_(engine::StartEnginesForTest(3)) {}
 
+  // `tamper` must own what it needs: records come until the next start or the fixture's end.
   void Start(WireProxy::Tamper tamper, uint8_t epoch = 1, int ranks = 2,
              absl::Duration deadline = absl::Seconds(20)) {
     CommunicatorOptionsForTest options;
@@ -125,7 +126,7 @@ TEST_P(FlipTest, IsRefused) {
   for (size_t byte = field.first; byte <= field.last; ++byte) {
     for (const uint8_t mask : {0x01, 0x80}) {
       SCOPED_TRACE(absl::StrCat("byte ", byte, ", mask ", mask));
-      Start([&, byte, mask](int index, const WireBytes& record) {
+      Start([field, byte, mask](int index, const WireBytes& record) {
         WireBytes changed = record;
         if (index == 0) changed[field.from_end ? changed.size() - 1 - byte : byte] ^= mask;
         return std::vector<WireBytes>{changed};
@@ -163,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(WireTest, TruncationIsSeen) {
   for (const size_t kept : {size_t{1}, size_t{47}, size_t{48}, size_t{5000}}) {
-    Start([&](int index, const WireBytes& record) {
+    Start([kept](int index, const WireBytes& record) {
       if (index < 1) return std::vector<WireBytes>{record};
       return std::vector<WireBytes>{WireBytes(record.begin(), record.begin() + kept), {}};
     });
@@ -180,8 +181,7 @@ TEST_F(WireTest, EndOfTheConnectionBetweenRecordsIsSeen) {
 }
 
 TEST_F(WireTest, ReorderingIsRefused) {
-  WireBytes held;
-  Start([&held](int index, const WireBytes& record) {
+  Start([held = WireBytes()](int index, const WireBytes& record) mutable {
     if (index == 0) held = record;
     if (index == 0) return std::vector<WireBytes>{};
     if (index == 1) return std::vector<WireBytes>{record, held};
@@ -207,8 +207,7 @@ TEST_F(WireTest, ReplayWithinAnOperationIsRefused) {
 }
 
 TEST_F(WireTest, ReplayOfAnEarlierOperationIsRefused) {
-  WireBytes first;
-  Start([&first](int index, const WireBytes& record) {
+  Start([first = WireBytes()](int index, const WireBytes& record) mutable {
     if (index == 0) first = record;
     if (index == 3) return std::vector<WireBytes>{first, record};
     return std::vector<WireBytes>{record};
@@ -241,13 +240,13 @@ TEST_F(WireTest, ReplayOfAnotherEpochIsRefused) {
     std::lock_guard<std::mutex> lock(mutex);
     return earlier;
   }();
-  auto replay = [&](int index, const WireBytes&) {
+  auto replay = [captured](int index, const WireBytes&) {
     return std::vector<WireBytes>{captured[index]};
   };
   Start(replay, 2);
   ExpectRefused(Gather().second, HasSubstr("[RECORD_EPOCH]"), 0);
   // With the epoch in the header made to fit, the key does not.
-  auto forged = [&](int index, const WireBytes& record) {
+  auto forged = [captured](int index, const WireBytes& record) {
     WireBytes changed = captured[index];
     std::copy_n(record.begin() + 16, 8, changed.begin() + 16);
     return std::vector<WireBytes>{changed};
@@ -258,8 +257,7 @@ TEST_F(WireTest, ReplayOfAnotherEpochIsRefused) {
 
 TEST_F(WireTest, SpliceBetweenStreamsIsRefused) {
   // The second record's ciphertext and tag under the first one's header.
-  WireBytes first;
-  Start([&first](int index, const WireBytes& record) {
+  Start([first = WireBytes()](int index, const WireBytes& record) mutable {
     if (index == 0) first = record;
     if (index == 0) return std::vector<WireBytes>{};
     WireBytes spliced = record;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "collective/plan.h"
 #include "collective/selector.h"
@@ -130,7 +131,7 @@ TEST_P(Algorithms, AreRightAndCountAsPlanned) {
   const uint64_t blocks = 3 * static_cast<uint64_t>(size - 1) + 8 + 2 * slots;
   const uint64_t bound = blocks * ((1 << kChunkLog2) + 64) + (1 << kChunkLog2) + scratch;
   for (int rank = 0; rank < size; ++rank) EXPECT_LE(Counted(rank).memory_bytes(), bound);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(ABSL_HAVE_ADDRESS_SANITIZER)
   // And what plans, threads that serve calls, and malloc take.
   EXPECT_LE(watch.Growth(), bound + (24 << 20));
 #endif

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "collective/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/cluster.h"
@@ -20,11 +21,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Starts `size` workers that run until something fails, and waits until all of them stand.
+// Starts `size` workers that run until something fails, and waits until all of them stand. Each
+// waits for each of the others directly: who has not moved is who is named.
 std::vector<Process> StandingWorkers(const Cluster& cluster, int size, int deadline_ms) {
   std::vector<Process> workers;
   for (int i = 0; i < size; ++i) {
-    workers.push_back(cluster.Worker(i, size, {.deadline_ms = deadline_ms}));
+    workers.push_back(
+        cluster.Worker(i, size,
+                       {.deadline_ms = deadline_ms,
+                        .algorithm = static_cast<int>(collective::Algorithm::kDirect)}));
   }
   for (Process& worker : workers) EXPECT_EQ(worker.Line(), "stands");
   return workers;

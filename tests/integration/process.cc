@@ -46,7 +46,13 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
-void Process::Signal(int number) const { kill(pid_, number); }
+void Process::Signal(int number) const {
+  kill(pid_, number);
+  // Threads run on until they have seen the signal.
+  siginfo_t info;
+  if (number == SIGSTOP)
+    waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+}
 
 std::string Process::Line(absl::Duration timeout) {
   const absl::Time end = absl::Now() + timeout;

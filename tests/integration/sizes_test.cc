@@ -4,6 +4,7 @@
 // and counted as planned.
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/time/clock.h"
 #include "collective/plan.h"
 #include "collective/selector.h"
@@ -16,7 +17,7 @@ namespace {
 // Bytes of the largest vector. CARAVAN_EVERY_SIZE is the soak's: 256 MiB for all. Sanitizers slow
 // the cipher and the reductions down by tens: the same shapes, smaller.
 constexpr uint64_t Largest(int size) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER)
   return size > 4 ? 1 << 20 : 8 << 20;
 #elif defined(CARAVAN_EVERY_SIZE)
   return 256 << 20;

@@ -112,8 +112,10 @@ class Strikes : public ::testing::TestWithParam<Case> {
     std::set<std::string> lines;
     for (size_t i = 0; i < workers.size(); ++i) {
       if (GetParam().is_signal() && static_cast<int>(i) == GetParam().rank()) continue;
-      EXPECT_EQ(workers[i].Line(), "stands") << "rank " << i;
-      lines.insert(workers[i].Line());
+      // Who has yet to hear that the communicator stands may hear first that it failed: the first
+      // operations of some algorithms need not all ranks.
+      std::string line = workers[i].Line();
+      lines.insert(line == "stands" ? workers[i].Line() : line);
     }
     EXPECT_EQ(lines.size(), 1u) << *lines.begin() << "\n" << *lines.rbegin();
     return *lines.begin();
@@ -160,7 +162,8 @@ class Strikes : public ::testing::TestWithParam<Case> {
 Cluster* Strikes::cluster_ = nullptr;
 
 TEST_P(Strikes, FailEveryOtherRankAlikeAndARestartServes) {
-  const auto& [blow, victim, where, shape] = GetParam();
+  const auto& [blow, victim, where, _] = GetParam();
+  const Shape& shape = GetParam().shape;
   const int rank = GetParam().rank();
   const collective::Step step = *StepAt(*GetParam().plan(), where);
   const Strike strike{

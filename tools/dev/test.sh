@@ -11,7 +11,7 @@ passed=0 failed=0 skipped=0
 
 # run_configuration NAME BAZEL-ARGS…: tests one configuration and adds up its cases.
 run_configuration() {
-  local name="$1" code=0
+  local name="$1" code=0 begun=$SECONDS
   shift
   say "testing: $name"
   # Only what runs real daemons under deadlines gets a second attempt on a busy machine; it is named
@@ -32,7 +32,10 @@ run_configuration() {
     cat "$scratch/$name.log"
   fi
   count_configuration "$name" "$scratch/$name.log"
+  say "tested: $name, in $(minutes $((SECONDS - begun)))"
 }
+
+minutes() { printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); }
 
 readonly STATUSES="PASSED|FLAKY|FAILED TO BUILD|FAILED|TIMEOUT|NO STATUS|INCOMPLETE|REMOTE FAILURE"
 
@@ -117,7 +120,7 @@ run_tests() {
     failed=$((failed + $(wc -l <"$scratch/vectors")))
     skipped=$((skipped - $(wc -l <"$scratch/vectors")))
   fi
-  say "took $(((SECONDS - started) / 60)) min $(((SECONDS - started) % 60)) s"
+  say "took $(minutes $((SECONDS - started)))"
   echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" = 0 ]
 }
