@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/device_list_input.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/intel/json.h"
-#include "attestation/pem.h"
+#include "attestation/json_bytes.h"
 
 namespace caravan::attestation {
 namespace {
@@ -19,33 +16,18 @@ namespace {
 using intel::JsonReader;
 using intel::JsonValue;
 
-absl::Status ReadChain(const std::string& text, Evidence* item) {
-  std::string pem = text;
-  if (text.find("-----BEGIN ") == std::string::npos && !absl::Base64Unescape(text, &pem)) {
-    return absl::InvalidArgumentError("is neither pem nor its base64");
-  }
-  const absl::StatusOr<std::vector<PemBlock>> blocks = ReadPem(pem, kMaxCertificates);
-  if (!blocks.ok()) return blocks.status();
-  for (const PemBlock& block : *blocks) {
-    if (block.type == "CERTIFICATE") item->certificates.push_back(block.bytes);
-  }
-  if (item->certificates.empty()) return absl::InvalidArgumentError("holds no certificate");
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Evidence> ReadDevice(const JsonValue& object, const std::string& where) {
   absl::Status status;
   JsonReader reader(&object, where, &status);
   Evidence item{EvidenceKind::kNvidia, {}, {}};
-  const std::string report = reader.Text("evidence");
-  if (std::optional<std::string> bytes = FromHex(report); bytes.has_value()) {
+  if (auto bytes = TextBytes(reader.Text("evidence")); bytes.has_value()) {
     item.report = *std::move(bytes);
-  } else if (!absl::Base64Unescape(report, &item.report)) {
+  } else {
     reader.Fail("evidence", "is neither base64 nor hexadecimal");
   }
-  if (reader.Has("certificate")) {
-    const absl::Status chain = ReadChain(reader.Text("certificate"), &item);
-    if (!chain.ok()) reader.Fail("certificate", std::string(chain.message()));
+  if (const JsonValue* chain = object.Find("certificate"); chain != nullptr) {
+    const absl::Status added = AddJsonCertificates(*chain, &item.certificates);
+    if (!added.ok()) reader.Fail("certificate", std::string(added.message()));
   }
   if (!status.ok()) return status;
   return item;

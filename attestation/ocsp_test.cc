@@ -3,6 +3,8 @@
 // The classic mistakes about certificate status, each tried on an answer that is right otherwise.
 #include "attestation/ocsp.h"
 
+#include <openssl/bn.h>
+#include <openssl/ec.h>
 #include <openssl/ocsp.h>
 
 #include <memory>
@@ -240,6 +242,44 @@ TEST_F(Ocsp, RefusesWeakSignatures) {
   Expect(OcspOutcome::kUntrusted);
   spec.digest = EVP_sha256();
   Expect(OcspOutcome::kGood);
+}
+
+// The response with r and s, its signature's numbers, replaced.
+std::string WithScalars(const std::string& response, const BIGNUM* r, const BIGNUM* s) {
+  const auto* in = reinterpret_cast<const uint8_t*>(response.data());
+  OCSP_RESPONSE* outer = d2i_OCSP_RESPONSE(nullptr, &in, static_cast<long>(response.size()));
+  OCSP_BASICRESP* basic = OCSP_response_get1_basic(outer);
+  ECDSA_SIG* scalars = ECDSA_SIG_new();
+  ECDSA_SIG_set0(scalars, BN_dup(r), BN_dup(s));
+  uint8_t* der = nullptr;
+  const int size = i2d_ECDSA_SIG(scalars, &der);
+  ASN1_STRING_set(const_cast<ASN1_OCTET_STRING*>(OCSP_resp_get0_signature(basic)), der, size);
+  OCSP_RESPONSE* changed = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
+  uint8_t* out = nullptr;
+  const int out_size = i2d_OCSP_RESPONSE(changed, &out);
+  const std::string bytes(reinterpret_cast<char*>(out), static_cast<size_t>(out_size));
+  OPENSSL_free(out);
+  OPENSSL_free(der);
+  ECDSA_SIG_free(scalars);
+  OCSP_BASICRESP_free(basic);
+  OCSP_RESPONSE_free(changed);
+  OCSP_RESPONSE_free(outer);
+  return bytes;
+}
+
+TEST_F(Ocsp, RefusesScalarsOfZeroAndTheOrder) {
+  const std::unique_ptr<BIGNUM, OpensslDelete<BN_free>> zero(BN_new()), one(BN_new());
+  BN_one(one.get());
+  const std::unique_ptr<EC_GROUP, OpensslDelete<EC_GROUP_free>> group(
+      EC_GROUP_new_by_curve_name(NID_secp384r1));
+  for (const BIGNUM* bad :
+       {static_cast<const BIGNUM*>(zero.get()), EC_GROUP_get0_order(group.get())}) {
+    for (const bool first : {true, false}) {
+      const std::string response =
+          WithScalars(Response(), first ? bad : one.get(), first ? one.get() : bad);
+      EXPECT_EQ(Read(response).outcome, OcspOutcome::kUntrusted);
+    }
+  }
 }
 
 TEST_F(Ocsp, RefusesAFlippedBitAnywhere) {

@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attestation/certificate_table.h"
+#include "attestation/cpu_json_input.h"
 #include "attestation/device_list_input.h"
 #include "attestation/hex.h"
+#include "attestation/json_bytes.h"
 #include "attestation/tpm/evidence.h"
 #include "attestation/tpm/input.h"
 
@@ -23,7 +25,7 @@ constexpr size_t kSnpReportSize = 1184;
 constexpr size_t kSnpResponseHeader = 32;  // status, size, reserved (linux sev-guest.h)
 constexpr size_t kQuoteHeader = 48;
 
-// The bytes that a text of hexadecimal or base64 stands for; nullopt for anything else.
+// The bytes that a file of hexadecimal or base64 stands for; nullopt for anything else.
 std::optional<std::string> DecodeText(std::string_view text) {
   std::string dense;
   for (unsigned char c : text) {
@@ -32,13 +34,7 @@ std::optional<std::string> DecodeText(std::string_view text) {
     dense.push_back(static_cast<char>(c));
   }
   if (dense.empty()) return std::nullopt;
-  if (dense.starts_with("0x")) dense.erase(0, 2);
-  if (std::optional<std::string> bytes = FromHex(dense); bytes.has_value()) return bytes;
-  std::string bytes;
-  if (absl::Base64Unescape(dense, &bytes) || absl::WebSafeBase64Unescape(dense, &bytes)) {
-    return bytes;
-  }
-  return std::nullopt;
+  return TextBytes(dense);
 }
 
 // A report whose version and signature algorithm are plausible at `at`. Reserved bits tell one from
@@ -133,25 +129,8 @@ std::optional<EvidenceKind> GuessKind(std::string_view bytes) {
   return std::nullopt;
 }
 
-}  // namespace
-
-absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
-                                           std::optional<EvidenceKind> kind) {
-  if (bytes.size() > kMaxInputSize) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("evidence: ", bytes.size(), " bytes, at most ", kMaxInputSize));
-  }
-  const bool devices_json = LooksLikeJson(bytes) && (kind.has_value() || !LooksLikeVtpmJson(bytes));
-  if (devices_json && kind.value_or(EvidenceKind::kNvidia) == EvidenceKind::kNvidia) {
-    absl::StatusOr<EvidenceSet> devices = ReadDeviceList(bytes);
-    if (!devices.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("evidence: json that is no list of devices: ", devices.status().message()));
-    }
-    return devices;
-  }
-  const std::optional<std::string> decoded = DecodeText(bytes);
-  const std::string_view raw = decoded.has_value() ? std::string_view(*decoded) : bytes;
+// Of no text, but for vTPMs' JSON.
+absl::StatusOr<EvidenceSet> TakeRaw(std::string_view raw, std::optional<EvidenceKind> kind) {
   if (!kind.has_value()) kind = GuessKind(raw);
   if (!kind.has_value()) {
     return absl::InvalidArgumentError(
@@ -167,18 +146,49 @@ absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
   return EvidenceSet{{{*kind, std::string(raw), {}}}};
 }
 
-absl::StatusOr<EvidenceSet> DetectEvidenceFiles(const std::map<std::string, std::string>& files,
-                                                std::optional<EvidenceKind> kind) {
-  const bool vtpm = kind.has_value() ? *kind == EvidenceKind::kVtpm : tpm::LooksLikeVtpm(files);
-  if (vtpm) {
-    absl::StatusOr<Evidence> item = tpm::FromFiles(files);
-    if (!item.ok()) return item.status();
-    return EvidenceSet{{*std::move(item)}};
+// Of a CPU or of devices.
+absl::StatusOr<EvidenceSet> TakeJson(std::string_view text, std::optional<EvidenceKind> kind) {
+  if (kind != EvidenceKind::kNvidia) {
+    absl::StatusOr<std::optional<CpuJson>> cpu = ReadCpuJson(text);
+    if (!cpu.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("evidence: json: ", cpu.status().message()));
+    }
+    if (cpu->has_value()) {
+      absl::StatusOr<EvidenceSet> set = TakeRaw((*cpu)->bytes, kind);
+      if (!set.ok()) return set;
+      std::vector<std::string>& certificates = set->items[0].certificates;
+      for (std::string& der : (*cpu)->certificates) certificates.push_back(std::move(der));
+      if (certificates.size() <= kMaxCertificates) return set;
+      return absl::InvalidArgumentError(
+          absl::StrCat("evidence: json with over ", kMaxCertificates, " certificates"));
+    }
+    if (kind.has_value()) {
+      return absl::InvalidArgumentError(
+          "evidence: json without quote, attestation_report, report or SnpReport");
+    }
   }
-  if (files.size() == 1) return DetectEvidence(files.begin()->second, kind);
+  absl::StatusOr<EvidenceSet> devices = ReadDeviceList(text);
+  if (devices.ok()) return devices;
   return absl::InvalidArgumentError(
-      absl::StrCat("evidence: a folder of ", files.size(),
-                   " files without hcl-report.bin; give the one file that holds the evidence"));
+      absl::StrCat("evidence: json without quote, attestation_report, report or SnpReport, and no "
+                   "list of devices: ",
+                   devices.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
+                                           std::optional<EvidenceKind> kind) {
+  if (bytes.size() > kMaxInputSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evidence: ", bytes.size(), " bytes, at most ", kMaxInputSize));
+  }
+  if (LooksLikeJson(bytes) && kind != EvidenceKind::kVtpm &&
+      (kind.has_value() || !LooksLikeVtpmJson(bytes))) {
+    return TakeJson(bytes, kind);
+  }
+  const std::optional<std::string> decoded = DecodeText(bytes);
+  return TakeRaw(decoded.has_value() ? std::string_view(*decoded) : bytes, kind);
 }
 
 }  // namespace caravan::attestation

@@ -21,15 +21,18 @@ inline constexpr size_t kMaxEndorsements = 4096;  // certificates, lists and doc
 
 // Takes an SEV-SNP report (1184 bytes) raw, in hexadecimal or base64, alone, behind the 32-byte
 // header of SNP_GET_REPORT, zero-padded, or followed by the GUIDed certificate table of an extended
-// report; a TDX or SGX quote, with or without padding; NVIDIA's reports raw, in hexadecimal or
-// base64, or listed in JSON with their chains (device_list_input.h); a vTPM's container, or the
-// JSON of tools for Azure's confidential VMs (tpm/input.h). With `kind` the bytes are taken for
-// that kind, whatever they look like. InvalidArgument when they look like nothing known.
+// report; a TDX or SGX quote, with or without padding; either inside JSON (cpu_json_input.h);
+// NVIDIA's reports raw, in hexadecimal or base64, or listed in JSON with their chains
+// (device_list_input.h); a vTPM's container, or the JSON of tools for Azure's confidential VMs
+// (tpm/input.h). With `kind` the bytes are taken for that kind, whatever they look like.
+// InvalidArgument when they look like nothing known.
 absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
                                            std::optional<EvidenceKind> kind = std::nullopt);
 
 // The same of a folder, whose files are given by name: the parts of a vTPM's evidence
-// (tpm/input.h), or one file. InvalidArgument when they are nothing known.
+// (tpm/input.h); or one CPU's, some devices' or both, each in a file as above. Certificates in PEM,
+// DER or a certificate table belong to the evidence that they are named after ("gpu.0.pem" to
+// "gpu.0"), or to the only one. InvalidArgument, naming the file, for any other.
 absl::StatusOr<EvidenceSet> DetectEvidenceFiles(const std::map<std::string, std::string>& files,
                                                 std::optional<EvidenceKind> kind = std::nullopt);
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/verify_input.h"
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "attestation/hex.h"
 #include "attestation/insecure_software/forge_ocsp.h"
 #include "attestation/insecure_software/forge_rim.h"
 #include "attestation/insecure_software/insecure_attester.h"
+#include "attestation/json_text.h"
+#include "attestation/pem.h"
 #include "attestation/sev_snp/test_vectors.h"
 #include "crypto/hash.h"
 #include "gtest/gtest.h"
@@ -210,6 +215,129 @@ TEST_F(VerifyInput, RefusesListsThatAreNone) {
   }
 }
 
+std::string Base64(const std::string& bytes) {
+  std::string text;
+  absl::Base64Escape(bytes, &text);
+  return text;
+}
+
+std::string NumbersOf(const std::string& bytes) {
+  return absl::StrCat("[", absl::StrJoin(crypto::AsBytes(bytes), ","), "]");
+}
+
+// As attestation agents and services write an SEV-SNP report.
+TEST_F(VerifyInput, TakesReportsInsideJson) {
+  const std::string hex = ToHex(crypto::AsBytes(item_.report));
+  const std::string base64 = Base64(item_.report);
+  const std::string& vcek = item_.certificates[0];
+  const std::string pem = CertificatesToPem(item_.certificates);
+  std::string quoted;
+  AppendJsonString(pem, &quoted);
+  const std::string inner =
+      absl::StrCat("{\"SnpReport\":\"", base64, "\",\"VcekCertChain\":\"", Base64(pem), "\"}");
+  const std::string azure =
+      absl::StrCat("{\"vcekCert\":", quoted, ",\"tcbm\":\"DB18000000000004\"}");
+  const std::pair<std::string, size_t> documents[] = {
+      {absl::StrCat("{\"attestation_report\":\"", base64, "\"}"), 0},
+      {absl::StrCat(" {\"report\":\"0x", hex, "\",\"vcek\":", quoted, "}"), 3},
+      {absl::StrCat("{\"attestation_report\":", NumbersOf(item_.report),
+                    ",\"cert_chain\":[{\"cert_type\":{\"OTHER\":\"63\"},\"data\":", NumbersOf(vcek),
+                    "}]}"),
+       1},
+      {absl::StrCat("{\"platform\":\"snp\",\"evidence\":{\"attestation_report\":\"", base64,
+                    "\",\"cert_chain\":{\"vcek\":\"", Base64(vcek), "\",\"kind\":\"x\"}}}"),
+       1},
+      {absl::StrCat("{\"report\":\"", base64, "\",\"auxblob\":\"",
+                    Base64(Table(item_.certificates)), "\",\"cert_chain\":null}"),
+       3},
+      {absl::StrCat("{\"report\":\"", Base64(inner), "\"}"), 3},
+      {absl::StrCat("{\"evidence\":\"", base64, "\",\"endorsements\":\"", Base64(azure), "\"}"), 3},
+  };
+  for (const auto& [document, certificates] : documents) {
+    SCOPED_TRACE(document.substr(0, 60));
+    ExpectReport(document, certificates);
+  }
+}
+
+TEST_F(VerifyInput, RefusesJsonWithoutAReportsBytes) {
+  const std::string base64 = Base64(item_.report);
+  const std::pair<std::string, const char*> documents[] = {
+      {"{\"attestation_report\":{\"version\":2}}", "the report's fields"},
+      {"{\"attestation_report\":\"?\"}", "attestation_report is neither"},
+      {"{\"quote\":[256]}", "quote is neither"},
+      {"{\"quote\":\"AAAA\"}", "no known report"},
+      {"{\"report\":\"" + Base64("{\"SnpRepor\":1}") + "\"}", "holds no report"},
+      {"{\"report\":\"" + base64 + "\",\"vcek\":\"AAAA\"}", "vcek holds no certificate"},
+      {"{\"report\":\"" + base64 + "\",\"auxblob\":\"?\"}", "auxblob is neither"},
+      {"{\"evidence\":\"" + base64 + "\",\"endorsements\":\"AAAA\"}", "endorsements is no json"},
+      {"{\"nothing\":1}", "json without quote"},
+  };
+  for (const auto& [document, problem] : documents) {
+    const absl::Status status = DetectEvidence(document).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << document;
+    EXPECT_TRUE(absl::StrContains(status.message(), problem)) << document << status;
+  }
+  std::string many = "{\"report\":\"" + base64 + "\",\"cert_chain\":[";
+  for (int i = 0; i < 17; ++i) many += (i == 0 ? "\"30" : ",\"30") + std::string(2, '0') + "\"";
+  EXPECT_FALSE(DetectEvidence(many + "]}").ok());
+  EXPECT_FALSE(DetectEvidence("{}", EvidenceKind::kTdx).ok());
+}
+
+std::map<std::string, std::string> Devices(int count) {
+  std::map<std::string, std::string> files;
+  for (int i = 0; i < count; ++i) {
+    files[absl::StrCat("gpu.", i)] = "\x11\xE0\x01\xFF" + std::string(40, static_cast<char>(i));
+  }
+  return files;
+}
+
+// As `caravanctl evidence collect` leaves them.
+TEST_F(VerifyInput, TakesAFolderOfACpuAndDevices) {
+  std::map<std::string, std::string> files = Devices(2);
+  files["gpu.1.pem"] = root_.ToPem()->chain;
+  files["host"] = item_.report;
+  files["host.pem"] = CertificatesToPem(item_.certificates);
+  const auto set = DetectEvidenceFiles(files);
+  ASSERT_TRUE(set.ok()) << set.status();
+  ASSERT_EQ(set->items.size(), 3u);
+  EXPECT_EQ(set->items[0].kind, EvidenceKind::kSevSnp);
+  EXPECT_EQ(set->items[0].certificates, item_.certificates);
+  EXPECT_EQ(set->items[1].report, files["gpu.0"]);
+  EXPECT_TRUE(set->items[1].certificates.empty());
+  EXPECT_EQ(set->items[2].report, files["gpu.1"]);
+  EXPECT_FALSE(set->items[2].certificates.empty());
+}
+
+TEST_F(VerifyInput, GivesCertificatesOfAnyNameToTheOnlyReport) {
+  const auto set = DetectEvidenceFiles({{"report.bin", item_.report},
+                                        {"vcek.der", item_.certificates[0]},
+                                        {"table", Table({item_.certificates[1]})}});
+  ASSERT_TRUE(set.ok()) << set.status();
+  ASSERT_EQ(set->items.size(), 1u);
+  EXPECT_EQ(set->items[0].certificates,
+            (std::vector<std::string>{item_.certificates[1], item_.certificates[0]}));
+}
+
+TEST_F(VerifyInput, RefusesFoldersOfWhichItIsNotClearWhatTheyHold) {
+  using Files = std::map<std::string, std::string>;
+  Files strays = Devices(2);
+  strays["chain.pem"] = root_.ToPem()->chain;
+  Files other = Devices(1);
+  other["notes.txt"] = "hello";
+  const std::pair<Files, const char*> folders[] = {
+      {{}, "without a report"},
+      {{{"a.pem", root_.ToPem()->chain}}, "without a report"},
+      {{{"a", item_.report}, {"b", item_.report}}, "b: a CPU's evidence, as a is"},
+      {strays, "chain.pem: certificates of none of 2"},
+      {other, "notes.txt: "},
+  };
+  for (const auto& [files, problem] : folders) {
+    const absl::Status status = DetectEvidenceFiles(files).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << problem;
+    EXPECT_TRUE(absl::StrContains(status.message(), problem)) << status;
+  }
+}
+
 TEST(RealEvidence, IsToldApart) {
   CARAVAN_REQUIRE_VECTORS();
   const std::pair<const char*, EvidenceKind> files[] = {
@@ -228,6 +356,12 @@ TEST(RealEvidence, IsToldApart) {
     const auto set = DetectEvidence(*bytes);
     ASSERT_TRUE(set.ok()) << file << set.status();
     EXPECT_EQ(set->items[0].kind, kind) << file;
+    if (kind == EvidenceKind::kNvidia) continue;
+    const auto wrapped = DetectEvidence(
+        absl::StrCat("{\"cc_eventlog\":null,\"quote\":\"", Base64(set->items[0].report), "\"}"));
+    ASSERT_TRUE(wrapped.ok()) << file << wrapped.status();
+    EXPECT_EQ(wrapped->items[0].kind, kind) << file;
+    EXPECT_EQ(wrapped->items[0].report, set->items[0].report) << file;
   }
 }
 

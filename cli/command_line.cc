@@ -208,7 +208,10 @@ class CommandLine {
 
   void AddVerifyOptions(CLI::App& verify) {
     VerifyOptions& o = values_.verify;
-    verify.add_option("evidence", o.evidence, "file, or folder of a vTPM's parts")->required();
+    verify
+        .add_option("evidence", o.evidence,
+                    "file, or folder of reports and their certificates, or of a vTPM's parts")
+        ->required();
     AddEvidenceOptions(verify);
     verify.add_option("--policy", o.policy, "file; without it everything is refused");
     verify.add_option("--event-log", o.event_log, "CCEL that has to replay to the TD's RTMRs");

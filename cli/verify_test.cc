@@ -93,6 +93,27 @@ TEST_F(VerifyCommand, TakesAFolderOfCollateral) {
   EXPECT_EQ(Run(), kOk) << err_.str();
 }
 
+// As `evidence collect --out FILE` leaves them.
+TEST_F(VerifyCommand, TakesAFolderOfAReportAndItsCertificates) {
+  const std::string nested = MakeFolder();
+  ASSERT_EQ(rename(Path("report.bin").c_str(), (nested + "/report.bin").c_str()), 0);
+  ASSERT_EQ(rename(Path("chain.pem").c_str(), (nested + "/report.bin.pem").c_str()), 0);
+  options_.evidence = nested;
+  options_.collateral = {Path("vcek.der"), Path("crl.pem")};
+  EXPECT_EQ(Run(), kOk) << err_.str();
+  std::ofstream(nested + "/notes.txt") << "hello";
+  EXPECT_EQ(Run(), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("notes.txt"));
+}
+
+TEST_F(VerifyCommand, TakesAReportInsideJson) {
+  std::ifstream file(Path("report.bin"), std::ios::binary);
+  const std::string report((std::istreambuf_iterator<char>(file)), {});
+  Write("report.json", "{\"attestation_report\":\"" + absl::BytesToHexString(report) + "\"}");
+  options_.evidence = Path("report.json");
+  EXPECT_EQ(Run(), kOk) << err_.str();
+}
+
 TEST_F(VerifyCommand, FailsWithFourAndTheReason) {
   Write("policy.textproto",
         Policy("measurements { name: \"m\" sha384: \"" + std::string(96, '1') + "\" }"));

@@ -100,6 +100,20 @@ TEST(RimChain, RefusesMalformedCertificates) {
   world.ExpectRefusedBy("CHAIN");
 }
 
+// Certificates stand outside what the document's signature covers.
+TEST(RimChain, RefusesAFlippedBitInAnyCertificate) {
+  RimWorld world;
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t at = i; at < 500; at += 23) {
+      world.edit_certificates = [=](std::vector<std::string>* certificates) {
+        std::string& der = (*certificates)[i];
+        der[at % der.size()] ^= static_cast<char>(1 << (at % 8));
+      };
+      EXPECT_FALSE(world.Find().has_value()) << "certificate " << i << " byte " << at;
+    }
+  }
+}
+
 TEST(RimChain, RefusesOtherHashes) {
   RimWorld world;
   world.chain.signing.digest = EVP_sha256();

@@ -4,7 +4,9 @@
 #include "attestation/nvidia/rim.h"
 
 #include <string>
+#include <string_view>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -193,6 +195,30 @@ TEST(RimSignature, RefusesOtherSizes) {
   ExpectRefused(Signed("QFNJR05BVFVSRUA=", "AAAA"), "a signature of 3");
   ExpectRefused(Signed("QERJR0VTVEA=", "AAAA"), "a digest of 3");
   ExpectRefused(Signed("QFNJR05BVFVSRUA=", "*"), "no base64");
+}
+
+// ECDSA's r and s lie between zero and the group's order.
+TEST(RimSignature, RefusesScalarsOfZeroAndTheOrder) {
+  const std::string order = absl::HexStringToBytes(
+      "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf"
+      "581a0db248b0a77aecec196accc52973");
+  for (const std::string& bad : {std::string(48, '\0'), order}) {
+    for (const size_t at : {0, 48}) {
+      RimWorld world;
+      world.edit_document = [&](std::string* text) {
+        constexpr std::string_view kOpen = "<ds:SignatureValue>", kClose = "</ds:SignatureValue>";
+        const size_t begin = text->find(kOpen) + kOpen.size();
+        const size_t size = text->find(kClose) - begin;
+        std::string signature, changed;
+        ASSERT_TRUE(absl::Base64Unescape(text->substr(begin, size), &signature));
+        ASSERT_EQ(signature.size(), 96u);
+        signature.replace(at, 48, bad);
+        absl::Base64Escape(signature, &changed);
+        text->replace(begin, size, changed);
+      };
+      world.ExpectRefusedBy("SIGNATURE");
+    }
+  }
 }
 
 struct Change {

@@ -317,6 +317,17 @@ TEST(Chain, RefusesAChainWhoseEveryCertificateThePeerMade) {
   peer.ExpectRefusedBy("SNP_ROOT_INSECURE");
 }
 
+TEST(Chain, RefusesAFlippedBitInTheRevocationList) {
+  TestWorld world;
+  const std::string good = *insecure_software::MakeCrl(world.crl);
+  for (size_t at = 0; at < good.size(); at += 7) {
+    world.edit_crl = [at](std::string* der) {
+      (*der)[at % der->size()] ^= static_cast<char>(1 << (at % 8));
+    };
+    EXPECT_FALSE(world.Appraise().accepted()) << "byte " << at;
+  }
+}
+
 // An absent list is "could not verify", never a pass.
 TEST(Chain, CannotVerifyWithoutARevocationList) {
   TestWorld world;

@@ -89,6 +89,7 @@ class TestWorld {
     if (with_crl) {
       auto der = insecure_software::MakeCrl(crl);
       EXPECT_TRUE(der.ok()) << der.status();
+      edit_crl(&*der);
       endorsements.crls.push_back(*std::move(der));
     }
     return {std::move(item), std::move(endorsements)};
@@ -171,6 +172,7 @@ class TestWorld {
   std::function<void(std::string*)> edit_signed_report = [](std::string*) {};
   std::function<void(insecure_software::ExtensionList*)> edit_extensions = [](auto*) {};
   std::function<void(std::vector<std::string>*)> edit_certificates = [](auto*) {};
+  std::function<void(std::string*)> edit_crl = [](std::string*) {};
 
  private:
   void MakeReport() {

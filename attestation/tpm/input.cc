@@ -7,11 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/intel/json.h"
-#include "attestation/pem.h"
+#include "attestation/json_bytes.h"
 #include "attestation/tpm/evidence.h"
 #include "attestation/tpm/quote.h"
 #include "crypto/hash.h"
@@ -90,42 +88,6 @@ absl::Status ReadQuoteFile(const std::string& bytes, VtpmEvidence* evidence,
   return absl::OkStatus();
 }
 
-// The bytes that a member stands for; nullopt when it is of no known form.
-std::optional<std::string> BytesOf(const JsonValue* value) {
-  if (value == nullptr) return std::nullopt;
-  if (const auto* text = std::get_if<std::string>(&value->value); text != nullptr) {
-    if (auto bytes = FromHex(*text); bytes.has_value()) return bytes;
-    std::string bytes;
-    if (absl::Base64Unescape(*text, &bytes) || absl::WebSafeBase64Unescape(*text, &bytes)) {
-      return bytes;
-    }
-    return std::nullopt;
-  }
-  const auto* array = std::get_if<JsonValue::Array>(&value->value);
-  if (array == nullptr) return std::nullopt;
-  std::string bytes;
-  for (const JsonValue& item : *array) {
-    const auto* byte = std::get_if<int64_t>(&item.value);
-    if (byte == nullptr || *byte < 0 || *byte > 255) return std::nullopt;
-    bytes.push_back(static_cast<char>(*byte));
-  }
-  return bytes;
-}
-
-absl::Status ReadVcek(const JsonValue& value, std::vector<std::string>* certificates) {
-  const auto* text = std::get_if<std::string>(&value.value);
-  if (text == nullptr || text->find("-----BEGIN ") == std::string::npos) {
-    std::optional<std::string> der = BytesOf(&value);
-    if (!der.has_value()) return Problem("vcek", "is no certificate");
-    certificates->push_back(*std::move(der));
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::vector<PemBlock>> blocks = ReadPem(*text, kMaxCertificates);
-  if (!blocks.ok()) return blocks.status();
-  for (PemBlock& block : *blocks) certificates->push_back(std::move(block.bytes));
-  return absl::OkStatus();
-}
-
 const JsonValue* FindEither(const JsonValue& object, const char* name, const char* older) {
   const JsonValue* found = object.Find(name);
   return found != nullptr ? found : object.Find(older);
@@ -180,24 +142,25 @@ absl::StatusOr<Evidence> FromJson(std::string_view text) {
                {quote->Find("message"), &evidence.quote, "tpm_quote.message"},
                {quote->Find("signature"), &evidence.signature, "tpm_quote.signature"}};
   for (const auto& part : parts) {
-    std::optional<std::string> bytes = BytesOf(part.value);
+    std::optional<std::string> bytes = JsonBytes(part.value);
     if (!bytes.has_value()) return Problem(part.name, "is missing, or of no known form");
     *part.out = *std::move(bytes);
   }
   if (const JsonValue* td = root.Find("td_quote"); td != nullptr) {
-    std::optional<std::string> bytes = BytesOf(td);
+    std::optional<std::string> bytes = JsonBytes(td);
     if (!bytes.has_value()) return Problem("td_quote", "is of no known form");
     evidence.td_quote = *std::move(bytes);
   }
   std::vector<std::string> certificates, values;
   if (const JsonValue* vcek = root.Find("vcek"); vcek != nullptr) {
-    if (absl::Status read = ReadVcek(*vcek, &certificates); !read.ok()) return read;
+    const absl::Status read = AddJsonCertificates(*vcek, &certificates);
+    if (!read.ok()) return Problem("vcek", std::string(read.message()));
   }
   const JsonValue* pcrs = quote->Find("pcrs");
   const auto* list = pcrs == nullptr ? nullptr : std::get_if<JsonValue::Array>(&pcrs->value);
   if (list != nullptr) {
     for (const JsonValue& pcr : *list) {
-      std::optional<std::string> value = BytesOf(&pcr);
+      std::optional<std::string> value = JsonBytes(&pcr);
       if (!value.has_value()) return Problem("tpm_quote.pcrs", "is of no known form");
       values.push_back(*std::move(value));
     }

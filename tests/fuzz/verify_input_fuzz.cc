@@ -16,14 +16,18 @@ std::vector<std::string> Seeds() {
   report_and_table[0] = 2;
   report_and_table += std::string(16, '\x63') + std::string("\x30\0\0\0\x04\0\0\0", 8);
   report_and_table += std::string(24, '\0') + std::string("\x30\x02\x05\0", 4);
-  return {collateral,
-          report_and_table,
-          "-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
-          "{\"tcbInfo\":{},\"signature\":\"00\"}",
-          "3082010a",
-          "<SoftwareIdentity/>",
-          "{\"id\":\"NV_GPU_DRIVER_GH100_545.00\",\"rim\":\"PGEvPg==\"}",
-          "[{\"arch\":\"HOPPER\",\"evidence\":\"EeAB/w==\",\"certificate\":\"LS0tLS1CRUdJTg==\"}]"};
+  return {
+      collateral,
+      report_and_table,
+      "-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
+      "{\"tcbInfo\":{},\"signature\":\"00\"}",
+      "3082010a",
+      "<SoftwareIdentity/>",
+      "{\"id\":\"NV_GPU_DRIVER_GH100_545.00\",\"rim\":\"PGEvPg==\"}",
+      "{\"evidence\":{\"quote\":\"AAAA\",\"cc_eventlog\":null}}",
+      "{\"attestation_report\":[2,0,0],\"cert_chain\":[{\"cert_type\":\"VCEK\",\"data\":[48,0]}]}",
+      "{\"evidence\":\"AgAA\",\"endorsements\":\"e30=\"}",
+      "[{\"arch\":\"HOPPER\",\"evidence\":\"EeAB/w==\",\"certificate\":\"LS0tLS1CRUdJTg==\"}]"};
 }
 
 }  // namespace caravan::fuzz

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "attestation/tpm/input.h"
+#include "attestation/verify_input.h"
+
+namespace caravan::attestation {
+namespace {
+
+struct Part {
+  std::string file;
+  Evidence item;
+};
+
+absl::Status InFile(const std::string& file, absl::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", problem));
+}
+
+// Certificates alone, in PEM, DER or a certificate table; nullopt for every other file.
+std::optional<std::vector<std::string>> CertificatesIn(const std::string& bytes) {
+  Endorsements found;
+  if (!ParseEndorsements(bytes, &found).ok() || found.certificates.empty()) return std::nullopt;
+  if (!found.crls.empty() || !found.documents.empty() || !found.rims.empty()) return std::nullopt;
+  return std::move(found.certificates);
+}
+
+// The evidence that certificates in `file` belong to: what they are named after, or all there is.
+Part* OwnerOf(const std::string& file, std::vector<Part>* parts) {
+  for (Part& part : *parts) {
+    if (absl::StartsWith(file, part.file + ".")) return &part;
+  }
+  return parts->size() == 1 ? &parts->front() : nullptr;
+}
+
+absl::Status CheckOneCpu(const std::vector<Part>& parts) {
+  const Part* first = nullptr;
+  for (const Part& part : parts) {
+    if (part.item.kind == EvidenceKind::kNvidia) continue;
+    if (first != nullptr) {
+      return InFile(part.file, absl::StrCat("a CPU's evidence, as ", first->file,
+                                            " is; give one machine's at a time"));
+    }
+    first = &part;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EvidenceSet> ReadParts(const std::map<std::string, std::string>& files,
+                                      std::optional<EvidenceKind> kind) {
+  std::vector<Part> parts;
+  std::map<std::string, std::vector<std::string>> chains;
+  for (const auto& [file, bytes] : files) {
+    // First as evidence: quotes hold certificates.
+    absl::StatusOr<EvidenceSet> set = DetectEvidence(bytes);
+    if (!set.ok()) {
+      if (auto certificates = CertificatesIn(bytes); certificates.has_value()) {
+        chains[file] = *std::move(certificates);
+        continue;
+      }
+    }
+    if (kind.has_value()) set = DetectEvidence(bytes, kind);
+    if (!set.ok()) return InFile(file, set.status().message());
+    for (Evidence& item : set->items) parts.push_back({file, std::move(item)});
+  }
+  if (parts.empty()) {
+    return absl::InvalidArgumentError("evidence: a folder without a report or quote");
+  }
+  for (auto& [file, chain] : chains) {
+    Part* const owner = OwnerOf(file, &parts);
+    if (owner == nullptr) {
+      return InFile(file, absl::StrCat("certificates of none of ", parts.size(),
+                                       " pieces of evidence; name them after one, as in ",
+                                       parts.front().file, ".pem"));
+    }
+    std::vector<std::string>& certificates = owner->item.certificates;
+    if (certificates.size() + chain.size() > kMaxCertificates) {
+      return InFile(file, absl::StrCat("over ", kMaxCertificates, " certificates of one report"));
+    }
+    for (std::string& der : chain) certificates.push_back(std::move(der));
+  }
+  if (absl::Status one = CheckOneCpu(parts); !one.ok()) return one;
+  std::stable_partition(parts.begin(), parts.end(),
+                        [](const Part& part) { return part.item.kind != EvidenceKind::kNvidia; });
+  EvidenceSet set;
+  for (Part& part : parts) set.items.push_back(std::move(part.item));
+  return set;
+}
+
+}  // namespace
+
+absl::StatusOr<EvidenceSet> DetectEvidenceFiles(const std::map<std::string, std::string>& files,
+                                                std::optional<EvidenceKind> kind) {
+  const bool vtpm = kind.has_value() ? *kind == EvidenceKind::kVtpm : tpm::LooksLikeVtpm(files);
+  if (!vtpm) return ReadParts(files, kind);
+  absl::StatusOr<Evidence> item = tpm::FromFiles(files);
+  if (!item.ok()) return item.status();
+  return EvidenceSet{{*std::move(item)}};
+}
+
+}  // namespace caravan::attestation
