@@ -47,7 +47,7 @@ struct OcspQuery {
   const Certificate& issuer;  // it issued the certificate, and its own chain was checked
   absl::Time now;
   std::optional<std::string> nonce = std::nullopt;  // that was sent; nothing for stored answers
-  KnownSignatures* known = nullptr;  // null: every signature is checked
+  KnownSignatures* known = nullptr;                 // null: every signature is checked
 };
 
 // InvalidArgument unless `der` is one whole response; says nothing about what is in it.
