@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "attestation/certificate_table.h"
+#include "attestation/evidence.h"
 #include "attestation/intel/json.h"
 #include "attestation/json_bytes.h"
 
@@ -13,21 +15,26 @@ namespace caravan::attestation {
 namespace {
 
 using intel::JsonValue;
+using Read = absl::StatusOr<std::optional<CpuJson>>;
 
-constexpr const char* kReports[] = {"quote", "attestation_report", "SnpReport", "report"};
+constexpr const char* kReports[] = {"quote", "attestation_report", "SnpReport", "report",
+                                    "outblob"};
 constexpr const char* kTables[] = {"aux_blob", "auxblob"};
 constexpr const char* kChains[] = {"cert_chain", "VcekCertChain", "vcek", "vlek"};
 
 absl::Status Problem(absl::string_view name, absl::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat(name, " ", problem));
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", problem));
 }
 
 bool IsText(const JsonValue* value) {
   return value != nullptr && std::holds_alternative<std::string>(value->value);
 }
 
-bool IsNull(const JsonValue& value) {
-  return std::holds_alternative<JsonValue::Other>(value.value);
+// The member, unless it is null.
+const JsonValue* FindSet(const JsonValue& object, const char* name) {
+  const JsonValue* value = object.Find(name);
+  const bool null = value != nullptr && std::holds_alternative<JsonValue::Other>(value->value);
+  return null ? nullptr : value;
 }
 
 // Bytes that are JSON in turn; nullopt when they are none.
@@ -42,79 +49,97 @@ absl::Status AddChain(const char* name, const JsonValue& value, CpuJson* out) {
   return added.ok() ? added : Problem(name, added.message());
 }
 
+absl::Status AddTable(const char* name, const JsonValue& value, CpuJson* out) {
+  const std::optional<std::string> bytes = JsonBytes(&value);
+  if (!bytes.has_value()) return Problem(name, "neither hexadecimal nor base64");
+  if (IsZero(*bytes)) return absl::OkStatus();
+  bool room = true;
+  const bool table = ForEachTableEntry(*bytes, [&](std::string_view der) {
+    room = room && der.size() <= kMaxCertificateSize && out->certificates.size() < kMaxCertificates;
+    if (room) out->certificates.emplace_back(der);
+  });
+  if (!table) return Problem(name, "no certificate table");
+  return room ? absl::OkStatus() : Problem(name, "a certificate table that holds too much");
+}
+
 absl::Status AddReport(const char* name, const JsonValue& value, CpuJson* out) {
   if (std::holds_alternative<JsonValue::Object>(value.value)) {
     return Problem(name,
-                   "lists the report's fields; the signature covers its bytes: give those, raw or "
-                   "in hexadecimal or base64");
+                   "the report's fields; the signature covers its bytes: give those, raw or in "
+                   "hexadecimal or base64");
   }
   std::optional<std::string> bytes = JsonBytes(&value);
   if (!bytes.has_value() || bytes->empty()) {
-    return Problem(name, "is neither hexadecimal, nor base64, nor an array of bytes");
+    return Problem(name, "neither hexadecimal, nor base64, nor an array of bytes");
   }
   out->bytes = *std::move(bytes);
   return absl::OkStatus();
 }
 
 // Azure's containers keep {"vcekCert", "certificateChain", "tcbm"} in base64 beside the report.
-absl::StatusOr<std::optional<CpuJson>> ReadContainer(const JsonValue& root) {
+Read ReadContainer(const JsonValue& root) {
   CpuJson out;
   if (absl::Status added = AddReport("evidence", *root.Find("evidence"), &out); !added.ok()) {
     return added;
   }
   const std::optional<std::string> bytes = JsonBytes(root.Find("endorsements"));
   const std::optional<JsonValue> inner = bytes.has_value() ? Inner(*bytes) : std::nullopt;
-  if (!inner.has_value()) return Problem("endorsements", "is no json in base64");
+  if (!inner.has_value()) return Problem("endorsements", "no json in base64");
   if (absl::Status added = AddChain("endorsements", *inner, &out); !added.ok()) return added;
   return out;
 }
 
-absl::StatusOr<std::optional<CpuJson>> ReadObject(const JsonValue& root) {
+// Azure's {"SnpReport", "VcekCertChain"}, which the bytes of the member `name` are.
+absl::Status TakeSnpReport(const char* name, const JsonValue& inner, CpuJson* out) {
+  const JsonValue* report = FindSet(inner, "SnpReport");
+  if (report == nullptr) return Problem(name, "json without SnpReport");
+  if (absl::Status added = AddReport("SnpReport", *report, out); !added.ok()) return added;
+  const JsonValue* chain = FindSet(inner, "VcekCertChain");
+  return chain == nullptr ? absl::OkStatus() : AddChain("VcekCertChain", *chain, out);
+}
+
+Read ReadObject(const JsonValue& root) {
   const char* name = nullptr;
   for (const char* candidate : kReports) {
-    if (name == nullptr && root.Find(candidate) != nullptr) name = candidate;
+    if (FindSet(root, candidate) == nullptr) continue;
+    if (name != nullptr) return Problem(candidate, absl::StrCat("a report, beside that in ", name));
+    name = candidate;
   }
   if (name == nullptr) {
-    if (IsText(root.Find("evidence")) && IsText(root.Find("endorsements"))) {
-      return ReadContainer(root);
-    }
-    return std::nullopt;
+    if (!IsText(root.Find("evidence")) || !IsText(root.Find("endorsements"))) return std::nullopt;
+    return ReadContainer(root);
   }
   CpuJson out;
   if (absl::Status added = AddReport(name, *root.Find(name), &out); !added.ok()) return added;
   for (const char* table : kTables) {
-    const JsonValue* value = root.Find(table);
-    if (value == nullptr || IsNull(*value)) continue;
-    const std::optional<std::string> bytes = JsonBytes(value);
-    if (!bytes.has_value()) return Problem(table, "is neither hexadecimal nor base64");
-    out.bytes += *bytes;
+    const JsonValue* value = FindSet(root, table);
+    if (value == nullptr) continue;
+    if (absl::Status added = AddTable(table, *value, &out); !added.ok()) return added;
   }
   for (const char* chain : kChains) {
-    const JsonValue* value = root.Find(chain);
-    if (value == nullptr || IsNull(*value)) continue;
+    const JsonValue* value = FindSet(root, chain);
+    if (value == nullptr) continue;
     if (absl::Status added = AddChain(chain, *value, &out); !added.ok()) return added;
+  }
+  if (const std::optional<JsonValue> inner = Inner(out.bytes); inner.has_value()) {
+    if (absl::Status taken = TakeSnpReport(name, *inner, &out); !taken.ok()) return taken;
   }
   return out;
 }
 
 }  // namespace
 
-absl::StatusOr<std::optional<CpuJson>> ReadCpuJson(std::string_view text) {
+Read ReadCpuJson(std::string_view text) {
   const absl::StatusOr<JsonValue> document = intel::ParseJson(text);
   if (!document.ok()) return document.status();
-  const JsonValue* evidence = document->Find("evidence");
-  const bool wrapped =
-      evidence != nullptr && std::holds_alternative<JsonValue::Object>(evidence->value);
-  absl::StatusOr<std::optional<CpuJson>> read = ReadObject(wrapped ? *evidence : *document);
-  if (!read.ok() || !read->has_value()) return read;
-  if (const std::optional<JsonValue> inner = Inner((*read)->bytes); inner.has_value()) {
-    absl::StatusOr<std::optional<CpuJson>> inside = ReadObject(*inner);
-    if (inside.ok() && !inside->has_value()) {
-      return absl::InvalidArgumentError("json inside json that holds no report");
-    }
-    return inside;
+  if (document->Find("certificate") != nullptr) return std::nullopt;
+  for (const char* wrapper : {"evidence", "quote"}) {
+    const JsonValue* value = document->Find(wrapper);
+    if (value == nullptr || !std::holds_alternative<JsonValue::Object>(value->value)) continue;
+    Read read = ReadObject(*value);
+    if (!read.ok() || read->has_value()) return read;
   }
-  return read;
+  return ReadObject(*document);
 }
 
 }  // namespace caravan::attestation

@@ -18,17 +18,18 @@ struct CpuJson {
   std::vector<std::string> certificates;  // DER, as the document lists them
 };
 
-// Takes, of the document or of the object that is its member "evidence":
-//   {"quote": …}                          of TDX or SGX (Trustee, dstack, Intel's and Azure's
-//   clients)
-//   {"attestation_report" or "report": …} of SEV-SNP; with "aux_blob" or "auxblob", the certificate
-//                                         table of Linux's configfs-tsm
-//   {"SnpReport": …}                      Azure's; itself also as the bytes of "report"
-//   {"evidence": …, "endorsements": …}    of Azure's confidential containers
-// and certificates from "cert_chain", "VcekCertChain", "vcek", "vlek" and "endorsements"
-// (json_bytes.h). Event logs, user data and nonces are not read. nullopt for a document with none
-// of these; InvalidArgument, naming the member, where one is malformed, or is the report's fields
-// in place of its bytes, which are what the signature covers.
+// Takes one of these, of the document or of the object that is its member "evidence" or "quote":
+//   {"quote": …}                         TDX or SGX: Trustee, dstack, Azure, Intel Trust Authority
+//   {"attestation_report" or "report": …}   SEV-SNP
+//   {"outblob": …}                       any of them: Linux's configfs-tsm
+//   {"SnpReport": …}                     Azure's; itself also as the bytes of "report"
+//   {"evidence": …, "endorsements": …}   Azure's confidential containers
+// with certificates from "cert_chain", "VcekCertChain", "vcek", "vlek" and "endorsements"
+// (json_bytes.h), and from the certificate table in "aux_blob" or "auxblob". Event logs, user data,
+// nonces and all other members are not read. nullopt for a document with none of these, and for one
+// that is a device's (it has a "certificate"). InvalidArgument, naming the member, where one is
+// malformed, where two hold a report, and where one lists the report's fields in place of its
+// bytes, which are what the signature covers.
 absl::StatusOr<std::optional<CpuJson>> ReadCpuJson(std::string_view text);
 
 }  // namespace caravan::attestation

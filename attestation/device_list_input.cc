@@ -28,6 +28,7 @@ absl::StatusOr<Evidence> ReadDevice(const JsonValue& object, const std::string& 
   if (const JsonValue* chain = object.Find("certificate"); chain != nullptr) {
     const absl::Status added = AddJsonCertificates(*chain, &item.certificates);
     if (!added.ok()) reader.Fail("certificate", std::string(added.message()));
+    if (added.ok() && item.certificates.empty()) reader.Fail("certificate", "holds no certificate");
   }
   if (!status.ok()) return status;
   return item;
@@ -49,6 +50,11 @@ const JsonValue::Array* FindList(const JsonValue& document) {
 bool LooksLikeJson(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+bool ListsDevices(std::string_view text) {
+  const absl::StatusOr<JsonValue> document = intel::ParseJson(text);
+  return document.ok() && FindList(*document) != nullptr;
 }
 
 absl::StatusOr<EvidenceSet> ReadDeviceList(std::string_view text) {

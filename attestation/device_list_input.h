@@ -19,10 +19,14 @@ inline constexpr size_t kMaxListedDevices = 64;
 bool LooksLikeJson(std::string_view text);
 
 // Takes [{"evidence":…,"certificate":…},…], one such object, and the same list as a member
-// "device_evidence_list" or "evidence_list". Reports are in base64 or hexadecimal, chains in PEM or
-// its base64. Other members ("arch", "nonce", versions) are the sender's word alone: not read.
-// InvalidArgument naming what is malformed, and for a list that is empty or too long.
+// "device_evidence_list" or "evidence_list". Reports are in base64 or hexadecimal, chains as
+// AddJsonCertificates takes them (json_bytes.h), at least one certificate where there is a member.
+// Other members ("arch", "nonce", versions) are the sender's word alone: not read. InvalidArgument
+// naming what is malformed, and for a list that is empty or too long.
 absl::StatusOr<EvidenceSet> ReadDeviceList(std::string_view text);
+
+// Whether the document is or has such a list, whatever else it has.
+bool ListsDevices(std::string_view text);
 
 }  // namespace caravan::attestation
 

@@ -6,11 +6,15 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "attestation/device_list_input.h"
 #include "attestation/tpm/input.h"
 #include "attestation/verify_input.h"
 
 namespace caravan::attestation {
 namespace {
+
+// Bytes of a file of certificates: as many as evidence may have, in PEM.
+constexpr size_t kMaxChainFile = 2 * kMaxCertificates * kMaxCertificateSize;
 
 struct Part {
   std::string file;
@@ -23,18 +27,26 @@ absl::Status InFile(const std::string& file, absl::string_view problem) {
 
 // Certificates alone, in PEM, DER or a certificate table; nullopt for every other file.
 std::optional<std::vector<std::string>> CertificatesIn(const std::string& bytes) {
+  if (bytes.size() > kMaxChainFile) return std::nullopt;
   Endorsements found;
   if (!ParseEndorsements(bytes, &found).ok() || found.certificates.empty()) return std::nullopt;
   if (!found.crls.empty() || !found.documents.empty() || !found.rims.empty()) return std::nullopt;
   return std::move(found.certificates);
 }
 
-// The evidence that certificates in `file` belong to: what they are named after, or all there is.
+// The evidence that certificates in `file` belong to: what they are named after, the longest name
+// first, or all there is. Null for a file that holds several.
 Part* OwnerOf(const std::string& file, std::vector<Part>* parts) {
+  if (parts->size() == 1) return &parts->front();
+  Part* owner = nullptr;
+  bool several = false;
   for (Part& part : *parts) {
-    if (absl::StartsWith(file, part.file + ".")) return &part;
+    if (!absl::StartsWith(file, part.file + ".")) continue;
+    if (owner != nullptr && part.file.size() < owner->file.size()) continue;
+    several = owner != nullptr && part.file == owner->file;
+    owner = &part;
   }
-  return parts->size() == 1 ? &parts->front() : nullptr;
+  return several ? nullptr : owner;
 }
 
 absl::Status CheckOneCpu(const std::vector<Part>& parts) {
@@ -48,6 +60,15 @@ absl::Status CheckOneCpu(const std::vector<Part>& parts) {
     first = &part;
   }
   return absl::OkStatus();
+}
+
+// Of the attributes of a configfs-tsm report (Linux, Documentation/ABI/testing/configfs-tsm-report)
+// those that hold evidence; auxblob may be empty.
+std::map<std::string, std::string> TsmFiles(const std::map<std::string, std::string>& files) {
+  std::map<std::string, std::string> kept = {{"outblob", files.at("outblob")}};
+  const auto table = files.find("auxblob");
+  if (table != files.end() && !table->second.empty()) kept.insert(*table);
+  return kept;
 }
 
 absl::StatusOr<EvidenceSet> ReadParts(const std::map<std::string, std::string>& files,
@@ -66,6 +87,9 @@ absl::StatusOr<EvidenceSet> ReadParts(const std::map<std::string, std::string>& 
     if (kind.has_value()) set = DetectEvidence(bytes, kind);
     if (!set.ok()) return InFile(file, set.status().message());
     for (Evidence& item : set->items) parts.push_back({file, std::move(item)});
+    if (parts.size() > kMaxListedDevices + 1) {
+      return InFile(file, absl::StrCat("over ", kMaxListedDevices, " devices in one folder"));
+    }
   }
   if (parts.empty()) {
     return absl::InvalidArgumentError("evidence: a folder without a report or quote");
@@ -96,7 +120,7 @@ absl::StatusOr<EvidenceSet> ReadParts(const std::map<std::string, std::string>& 
 absl::StatusOr<EvidenceSet> DetectEvidenceFiles(const std::map<std::string, std::string>& files,
                                                 std::optional<EvidenceKind> kind) {
   const bool vtpm = kind.has_value() ? *kind == EvidenceKind::kVtpm : tpm::LooksLikeVtpm(files);
-  if (!vtpm) return ReadParts(files, kind);
+  if (!vtpm) return ReadParts(files.contains("outblob") ? TsmFiles(files) : files, kind);
   absl::StatusOr<Evidence> item = tpm::FromFiles(files);
   if (!item.ok()) return item.status();
   return EvidenceSet{{*std::move(item)}};

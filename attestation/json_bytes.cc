@@ -11,51 +11,72 @@
 #include "attestation/evidence.h"
 #include "attestation/hex.h"
 #include "attestation/pem.h"
+#include "attestation/x509.h"
 
 namespace caravan::attestation {
 namespace {
 
 using intel::JsonValue;
 
-constexpr char kSequence = 0x30;  // what a certificate in DER begins with
+constexpr const char* kMembers[] = {"data", "vcek", "vlek",     "ask",
+                                    "asvk", "ark",  "vcekCert", "certificateChain"};
 
-absl::Status AddPem(std::string_view text, std::vector<std::string>* out) {
-  absl::StatusOr<std::vector<PemBlock>> blocks = ReadPem(text, kMaxCertificates);
-  if (!blocks.ok()) return blocks.status();
-  for (PemBlock& block : *blocks) {
-    if (block.type == "CERTIFICATE") out->push_back(std::move(block.bytes));
+absl::Status AddDer(std::string der, std::vector<std::string>* out) {
+  if (der.size() > kMaxCertificateSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a certificate of ", der.size(), " bytes, at most ", kMaxCertificateSize));
   }
+  if (const auto certificate = Certificate::Parse(der); !certificate.ok()) {
+    return certificate.status();
+  }
+  if (out->size() >= kMaxCertificates) {
+    return absl::InvalidArgumentError(absl::StrCat("over ", kMaxCertificates, " certificates"));
+  }
+  out->push_back(std::move(der));
   return absl::OkStatus();
 }
 
 bool IsPem(std::string_view text) { return text.find("-----BEGIN ") != std::string_view::npos; }
 
-// Text or an array of numbers; nothing is added when it is no certificate.
+absl::Status AddPem(std::string_view text, std::vector<std::string>* out) {
+  absl::StatusOr<std::vector<PemBlock>> blocks = ReadPem(text, kMaxCertificates);
+  if (!blocks.ok()) return blocks.status();
+  const size_t before = out->size();
+  for (PemBlock& block : *blocks) {
+    if (block.type != "CERTIFICATE" && block.type != "X509 CERTIFICATE") continue;
+    if (absl::Status added = AddDer(std::move(block.bytes), out); !added.ok()) return added;
+  }
+  if (out->size() > before) return absl::OkStatus();
+  return absl::InvalidArgumentError("pem that holds no certificate");
+}
+
+// Text or an array of numbers.
 absl::Status AddOne(const JsonValue& value, std::vector<std::string>* out) {
   const auto* text = std::get_if<std::string>(&value.value);
   if (text != nullptr && IsPem(*text)) return AddPem(*text, out);
   std::optional<std::string> bytes = JsonBytes(&value);
-  if (!bytes.has_value()) return absl::OkStatus();
-  if (IsPem(*bytes)) return AddPem(*bytes, out);
-  if (!bytes->empty() && bytes->front() == kSequence) out->push_back(*std::move(bytes));
-  return absl::OkStatus();
+  if (!bytes.has_value()) {
+    return absl::InvalidArgumentError(
+        "neither pem, nor hexadecimal, nor base64, nor an array of bytes");
+  }
+  return IsPem(*bytes) ? AddPem(*bytes, out) : AddDer(*std::move(bytes), out);
 }
 
-absl::Status AddAll(const JsonValue& value, std::vector<std::string>* out) {
-  if (const auto* object = std::get_if<JsonValue::Object>(&value.value); object != nullptr) {
-    for (const JsonValue::Member& member : *object) {
-      if (absl::Status added = AddOne(member.value, out); !added.ok()) return added;
-    }
-    return absl::OkStatus();
-  }
+bool IsEmpty(const JsonValue& value) {
+  const auto* text = std::get_if<std::string>(&value.value);
   const auto* list = std::get_if<JsonValue::Array>(&value.value);
-  if (list == nullptr || list->empty() || std::holds_alternative<int64_t>(list->front().value)) {
-    return AddOne(value, out);
-  }
-  for (const JsonValue& item : *list) {
-    const bool deeper = std::holds_alternative<JsonValue::Object>(item.value);
-    absl::Status added = deeper ? AddAll(item, out) : AddOne(item, out);
-    if (!added.ok()) return added;
+  return std::holds_alternative<JsonValue::Other>(value.value) ||
+         (text != nullptr && text->empty()) || (list != nullptr && list->empty());
+}
+
+absl::Status AddMembers(const JsonValue& object, std::vector<std::string>* out) {
+  const JsonValue* type = object.Find("cert_type");
+  const auto* name = type == nullptr ? nullptr : std::get_if<std::string>(&type->value);
+  if (name != nullptr && *name == "CRL") return absl::OkStatus();
+  for (const char* member : kMembers) {
+    const JsonValue* value = object.Find(member);
+    if (value == nullptr || IsEmpty(*value)) continue;
+    if (absl::Status added = AddOne(*value, out); !added.ok()) return added;
   }
   return absl::OkStatus();
 }
@@ -90,13 +111,17 @@ std::optional<std::string> JsonBytes(const JsonValue* value) {
 }
 
 absl::Status AddJsonCertificates(const JsonValue& value, std::vector<std::string>* out) {
-  std::vector<std::string> found;
-  if (absl::Status added = AddAll(value, &found); !added.ok()) return added;
-  if (found.empty()) return absl::InvalidArgumentError("holds no certificate");
-  if (out->size() + found.size() > kMaxCertificates) {
-    return absl::InvalidArgumentError(absl::StrCat("over ", kMaxCertificates, " certificates"));
+  if (IsEmpty(value)) return absl::OkStatus();
+  if (std::holds_alternative<JsonValue::Object>(value.value)) return AddMembers(value, out);
+  const auto* list = std::get_if<JsonValue::Array>(&value.value);
+  if (list == nullptr || std::holds_alternative<int64_t>(list->front().value)) {
+    return AddOne(value, out);
   }
-  for (std::string& der : found) out->push_back(std::move(der));
+  for (const JsonValue& item : *list) {
+    const bool object = std::holds_alternative<JsonValue::Object>(item.value);
+    absl::Status added = object ? AddMembers(item, out) : AddOne(item, out);
+    if (!added.ok()) return added;
+  }
   return absl::OkStatus();
 }
 

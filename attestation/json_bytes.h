@@ -13,8 +13,8 @@
 
 namespace caravan::attestation {
 
-// What text in hexadecimal (with or without 0x), base64 or base64url stands
-// for; nullopt for other text.
+// What text in hexadecimal (with or without 0x), base64 or base64url stands for; nullopt for other
+// text.
 std::optional<std::string> TextBytes(const std::string& text);
 
 // The same of a member, which may also be an array of numbers from 0 to 255; nullopt for a null
@@ -22,9 +22,10 @@ std::optional<std::string> TextBytes(const std::string& text);
 std::optional<std::string> JsonBytes(const intel::JsonValue* value);
 
 // Adds the certificates (DER) that a member holds: PEM, as it is or encoded as above; one in DER,
-// encoded as above; a list of these; or an object with such members, whatever their names, whose
-// other members (types, versions) are left alone. InvalidArgument when there is none, one is
-// malformed, or they become more than kMaxCertificates.
+// encoded as above; a list of these; or an object that has them under "data" (beside a "cert_type"
+// other than "CRL"), "vcek", "vlek", "ask", "asvk", "ark", "vcekCert" or "certificateChain", alone
+// or in a list. Null and whatever is empty hold none. InvalidArgument for one that is malformed or
+// over kMaxCertificateSize, and when `out` would have more than kMaxCertificates.
 absl::Status AddJsonCertificates(const intel::JsonValue& value, std::vector<std::string>* out);
 
 }  // namespace caravan::attestation

@@ -9,6 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "attestation/certificate_table.h"
 #include "attestation/cpu_json_input.h"
@@ -146,33 +148,40 @@ absl::StatusOr<EvidenceSet> TakeRaw(std::string_view raw, std::optional<Evidence
   return EvidenceSet{{{*kind, std::string(raw), {}}}};
 }
 
-// Of a CPU or of devices.
+constexpr char kNoReport[] = "no quote, attestation_report, report, SnpReport or outblob";
+
+absl::Status JsonProblem(absl::string_view problem) {
+  absl::ConsumePrefix(&problem, "json: ");  // as of text that is none
+  return absl::InvalidArgumentError(absl::StrCat("evidence: json: ", problem));
+}
+
+// Of a CPU, of devices, or of both.
 absl::StatusOr<EvidenceSet> TakeJson(std::string_view text, std::optional<EvidenceKind> kind) {
+  EvidenceSet set;
   if (kind != EvidenceKind::kNvidia) {
     absl::StatusOr<std::optional<CpuJson>> cpu = ReadCpuJson(text);
-    if (!cpu.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("evidence: json: ", cpu.status().message()));
-    }
+    if (!cpu.ok()) return JsonProblem(cpu.status().message());
     if (cpu->has_value()) {
-      absl::StatusOr<EvidenceSet> set = TakeRaw((*cpu)->bytes, kind);
-      if (!set.ok()) return set;
-      std::vector<std::string>& certificates = set->items[0].certificates;
+      absl::StatusOr<EvidenceSet> taken = TakeRaw((*cpu)->bytes, kind);
+      if (!taken.ok()) return taken;
+      std::vector<std::string>& certificates = taken->items[0].certificates;
       for (std::string& der : (*cpu)->certificates) certificates.push_back(std::move(der));
-      if (certificates.size() <= kMaxCertificates) return set;
-      return absl::InvalidArgumentError(
-          absl::StrCat("evidence: json with over ", kMaxCertificates, " certificates"));
-    }
-    if (kind.has_value()) {
-      return absl::InvalidArgumentError(
-          "evidence: json without quote, attestation_report, report or SnpReport");
+      if (certificates.size() > kMaxCertificates) {
+        return JsonProblem(absl::StrCat("over ", kMaxCertificates, " certificates"));
+      }
+      set = *std::move(taken);
+      if (!ListsDevices(text)) return set;
+    } else if (kind.has_value()) {
+      return JsonProblem(kNoReport);
     }
   }
   absl::StatusOr<EvidenceSet> devices = ReadDeviceList(text);
-  if (devices.ok()) return devices;
-  return absl::InvalidArgumentError(
-      absl::StrCat("evidence: json without quote, attestation_report, report or SnpReport, and no "
-                   "list of devices: ",
-                   devices.status().message()));
+  if (!devices.ok()) {
+    const std::string list = set.items.empty() ? absl::StrCat(kNoReport, ", and no") : "its";
+    return JsonProblem(absl::StrCat(list, " list of devices: ", devices.status().message()));
+  }
+  for (Evidence& item : devices->items) set.items.push_back(std::move(item));
+  return set;
 }
 
 }  // namespace

@@ -24,15 +24,18 @@ inline constexpr size_t kMaxEndorsements = 4096;  // certificates, lists and doc
 // report; a TDX or SGX quote, with or without padding; either inside JSON (cpu_json_input.h);
 // NVIDIA's reports raw, in hexadecimal or base64, or listed in JSON with their chains
 // (device_list_input.h); a vTPM's container, or the JSON of tools for Azure's confidential VMs
-// (tpm/input.h). With `kind` the bytes are taken for that kind, whatever they look like.
-// InvalidArgument when they look like nothing known.
+// (tpm/input.h). With `kind` the bytes, or those that JSON holds, are taken for that kind, whatever
+// they look like. InvalidArgument when they look like nothing known.
 absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
                                            std::optional<EvidenceKind> kind = std::nullopt);
 
 // The same of a folder, whose files are given by name: the parts of a vTPM's evidence
-// (tpm/input.h); or one CPU's, some devices' or both, each in a file as above. Certificates in PEM,
-// DER or a certificate table belong to the evidence that they are named after ("gpu.0.pem" to
-// "gpu.0"), or to the only one. InvalidArgument, naming the file, for any other.
+// (tpm/input.h); the attributes of Linux's configfs-tsm, "outblob" and "auxblob" among them; or one
+// CPU's evidence, some devices' or both, each in a file as above. Certificates in PEM, DER or a
+// certificate table belong to the evidence that they are named after ("gpu.0.pem" to "gpu.0"), or
+// to the only one. `kind` is that of every file that holds no certificates. InvalidArgument, naming
+// the file, for any other, for evidence of two CPUs and for more devices than kMaxListedDevices
+// (device_list_input.h).
 absl::StatusOr<EvidenceSet> DetectEvidenceFiles(const std::map<std::string, std::string>& files,
                                                 std::optional<EvidenceKind> kind = std::nullopt);
 

@@ -2,6 +2,7 @@
 #include "attestation/verify_input.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -225,111 +226,180 @@ std::string NumbersOf(const std::string& bytes) {
   return absl::StrCat("[", absl::StrJoin(crypto::AsBytes(bytes), ","), "]");
 }
 
+std::string Quoted(const std::string& text) {
+  std::string quoted;
+  AppendJsonString(text, &quoted);
+  return quoted;
+}
+
+std::string Base64Url(const std::string& bytes) {
+  std::string text;
+  absl::WebSafeBase64Escape(bytes, &text);
+  return text;
+}
+
 // As attestation agents and services write an SEV-SNP report.
 TEST_F(VerifyInput, TakesReportsInsideJson) {
   const std::string hex = ToHex(crypto::AsBytes(item_.report));
   const std::string base64 = Base64(item_.report);
-  const std::string& vcek = item_.certificates[0];
-  const std::string pem = CertificatesToPem(item_.certificates);
-  std::string quoted;
-  AppendJsonString(pem, &quoted);
-  const std::string inner =
-      absl::StrCat("{\"SnpReport\":\"", base64, "\",\"VcekCertChain\":\"", Base64(pem), "\"}");
-  const std::string azure =
-      absl::StrCat("{\"vcekCert\":", quoted, ",\"tcbm\":\"DB18000000000004\"}");
-  const std::pair<std::string, size_t> documents[] = {
-      {absl::StrCat("{\"attestation_report\":\"", base64, "\"}"), 0},
-      {absl::StrCat(" {\"report\":\"0x", hex, "\",\"vcek\":", quoted, "}"), 3},
+  const std::vector<std::string>& all = item_.certificates;
+  const std::string pem = CertificatesToPem(all);
+  const std::string snp_report = absl::StrCat("{\"SnpReport\":\"", Base64Url(item_.report),
+                                              "\",\"VcekCertChain\":\"", Base64Url(pem), "\"}");
+  // The microcode's version makes "tcbm" begin as a certificate does.
+  const std::string container =
+      absl::StrCat("{\"vcekCert\":", Quoted(CertificatesToPem({all[0]})),
+                   ",\"tcbm\":\"3018000000000004\",\"cacheControl\":\"3000\",\"certificateChain\":",
+                   Quoted(CertificatesToPem({all[1], all[2]})), "}");
+  const std::pair<std::string, std::vector<std::string>> documents[] = {
+      {absl::StrCat("{\"attestation_report\":\"", base64, "\",\"cert_chain\":\"\"}"), {}},
+      {absl::StrCat(" {\"quote\":null,\"report\":\"0x", hex, "\",\"vcek\":", Quoted(pem), "}"),
+       all},
       {absl::StrCat("{\"attestation_report\":", NumbersOf(item_.report),
-                    ",\"cert_chain\":[{\"cert_type\":{\"OTHER\":\"63\"},\"data\":", NumbersOf(vcek),
-                    "}]}"),
-       1},
+                    ",\"cert_chain\":[{\"cert_type\":\"CRL\",\"data\":[48,0]},"
+                    "{\"cert_type\":{\"OTHER\":\"63\"},\"data\":",
+                    NumbersOf(all[0]), "}]}"),
+       {all[0]}},
       {absl::StrCat("{\"platform\":\"snp\",\"evidence\":{\"attestation_report\":\"", base64,
-                    "\",\"cert_chain\":{\"vcek\":\"", Base64(vcek), "\",\"kind\":\"x\"}}}"),
-       1},
-      {absl::StrCat("{\"report\":\"", base64, "\",\"auxblob\":\"",
-                    Base64(Table(item_.certificates)), "\",\"cert_chain\":null}"),
-       3},
-      {absl::StrCat("{\"report\":\"", Base64(inner), "\"}"), 3},
-      {absl::StrCat("{\"evidence\":\"", base64, "\",\"endorsements\":\"", Base64(azure), "\"}"), 3},
+                    "\",\"cert_chain\":{\"ask\":\"", Base64(all[1]), "\",\"kind\":\"x\"}}}"),
+       {all[1]}},
+      {absl::StrCat("{\"report\":\"", Base64(item_.report + std::string(2816, '\0')),
+                    "\",\"auxblob\":\"", Base64(Table(all)), "\",\"cert_chain\":[]}"),
+       all},
+      {absl::StrCat("{\"provider\":\"sev_guest\",\"outblob\":\"", base64, "\",\"auxblob\":null}"),
+       {}},
+      {absl::StrCat("{\"nonce\":\"00\",\"quote\":{\"report\":\"", base64, "\"}}"), {}},
+      {absl::StrCat("{\"report\":\"", Base64Url(snp_report), "\"}"), all},
+      {absl::StrCat("{\"evidence\":\"", base64, "\",\"endorsements\":\"", Base64(container), "\"}"),
+       all},
+      {absl::StrCat("{\"report\":\"", base64, "\",\"evidence\":{\"note\":1}}"), {}},
   };
   for (const auto& [document, certificates] : documents) {
     SCOPED_TRACE(document.substr(0, 60));
-    ExpectReport(document, certificates);
+    ExpectReport(document, certificates.size());
+    const auto set = DetectEvidence(document);
+    ASSERT_TRUE(set.ok()) << set.status();
+    EXPECT_EQ(set->items[0].certificates, certificates);
   }
 }
 
 TEST_F(VerifyInput, RefusesJsonWithoutAReportsBytes) {
   const std::string base64 = Base64(item_.report);
+  const std::string report = "{\"report\":\"" + base64 + "\",";
+  std::string many;
+  for (int i = 0; i < 6; ++i) many += CertificatesToPem(item_.certificates);
   const std::pair<std::string, const char*> documents[] = {
       {"{\"attestation_report\":{\"version\":2}}", "the report's fields"},
-      {"{\"attestation_report\":\"?\"}", "attestation_report is neither"},
-      {"{\"quote\":[256]}", "quote is neither"},
+      {"{\"attestation_report\":\"?\"}", "attestation_report: neither"},
+      {"{\"quote\":[256]}", "quote: neither"},
       {"{\"quote\":\"AAAA\"}", "no known report"},
-      {"{\"report\":\"" + Base64("{\"SnpRepor\":1}") + "\"}", "holds no report"},
-      {"{\"report\":\"" + base64 + "\",\"vcek\":\"AAAA\"}", "vcek holds no certificate"},
-      {"{\"report\":\"" + base64 + "\",\"auxblob\":\"?\"}", "auxblob is neither"},
-      {"{\"evidence\":\"" + base64 + "\",\"endorsements\":\"AAAA\"}", "endorsements is no json"},
-      {"{\"nothing\":1}", "json without quote"},
+      {report + "\"quote\":\"AAAA\"}", "report: a report, beside that in quote"},
+      {"{\"report\":\"" + Base64("{\"SnpRepor\":1}") + "\"}", "report: json without SnpReport"},
+      {report + "\"vcek\":\"AAAA\"}", "vcek: "},
+      {report + "\"cert_chain\":[\"%%%\"]}", "cert_chain: neither pem"},
+      {report + "\"cert_chain\":{\"vcek\":\"MIIF%\"}}", "cert_chain: neither pem"},
+      {report + "\"cert_chain\":" + Quoted("-----BEGIN X-----\nAAAA\n-----END X-----\n") + "}",
+       "cert_chain: pem that holds no certificate"},
+      {report + "\"cert_chain\":" + Quoted(many) + "}", "cert_chain: "},
+      {report + "\"vcek\":\"" + Base64(std::string(kMaxCertificateSize + 1, '0')) + "\"}",
+       "vcek: a certificate of 16385 bytes"},
+      {report + "\"auxblob\":\"?\"}", "auxblob: neither"},
+      {report + "\"auxblob\":\"AAAB\"}", "auxblob: no certificate table"},
+      {"{\"evidence\":\"" + base64 + "\",\"endorsements\":\"AAAA\"}", "endorsements: no json"},
+      {report + "\"device_evidence_list\":[1]}", "its list of devices: "},
+      {"{\"nothing\":1}",
+       "no quote, attestation_report, report, SnpReport or outblob, and no list"},
   };
   for (const auto& [document, problem] : documents) {
     const absl::Status status = DetectEvidence(document).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << document;
     EXPECT_TRUE(absl::StrContains(status.message(), problem)) << document << status;
   }
-  std::string many = "{\"report\":\"" + base64 + "\",\"cert_chain\":[";
-  for (int i = 0; i < 17; ++i) many += (i == 0 ? "\"30" : ",\"30") + std::string(2, '0') + "\"";
-  EXPECT_FALSE(DetectEvidence(many + "]}").ok());
   EXPECT_FALSE(DetectEvidence("{}", EvidenceKind::kTdx).ok());
 }
 
-std::map<std::string, std::string> Devices(int count) {
-  std::map<std::string, std::string> files;
+TEST_F(VerifyInput, LosesNoDeviceBesideACpuInOneDocument) {
+  const std::string device = DeviceObject("EeAB/w==", root_.ToPem()->chain);
+  const auto set = DetectEvidence(absl::StrCat("{\"report\":\"", Base64(item_.report),
+                                               "\",\"device_evidence_list\":[", device, "]}"));
+  ASSERT_TRUE(set.ok()) << set.status();
+  ASSERT_EQ(set->items.size(), 2u);
+  EXPECT_EQ(set->items[0].kind, EvidenceKind::kSevSnp);
+  EXPECT_EQ(set->items[1].kind, EvidenceKind::kNvidia);
+  // A device's own "report" is none of a CPU's.
+  const auto named = DetectEvidence("{\"report\":1," + device.substr(1));
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->items[0].kind, EvidenceKind::kNvidia);
+}
+
+using Files = std::map<std::string, std::string>;
+
+Files Devices(int count, const std::string& stem) {
+  Files files;
   for (int i = 0; i < count; ++i) {
-    files[absl::StrCat("gpu.", i)] = "\x11\xE0\x01\xFF" + std::string(40, static_cast<char>(i));
+    files[absl::StrCat(stem, ".", i)] = "\x11\xE0\x01\xFF" + std::string(40, static_cast<char>(i));
   }
   return files;
 }
 
-// As `caravanctl evidence collect` leaves them.
+// As `caravanctl evidence collect --out node` leaves them, of the CPU and of the GPUs.
 TEST_F(VerifyInput, TakesAFolderOfACpuAndDevices) {
-  std::map<std::string, std::string> files = Devices(2);
-  files["gpu.1.pem"] = root_.ToPem()->chain;
-  files["host"] = item_.report;
-  files["host.pem"] = CertificatesToPem(item_.certificates);
+  Files files = Devices(2, "node");
+  files["node.1.pem"] = root_.ToPem()->chain;
+  files["node"] = item_.report;
+  files["node.pem"] = CertificatesToPem(item_.certificates);
   const auto set = DetectEvidenceFiles(files);
   ASSERT_TRUE(set.ok()) << set.status();
   ASSERT_EQ(set->items.size(), 3u);
   EXPECT_EQ(set->items[0].kind, EvidenceKind::kSevSnp);
   EXPECT_EQ(set->items[0].certificates, item_.certificates);
-  EXPECT_EQ(set->items[1].report, files["gpu.0"]);
+  EXPECT_EQ(set->items[1].report, files["node.0"]);
   EXPECT_TRUE(set->items[1].certificates.empty());
-  EXPECT_EQ(set->items[2].report, files["gpu.1"]);
+  EXPECT_EQ(set->items[2].report, files["node.1"]);
   EXPECT_FALSE(set->items[2].certificates.empty());
 }
 
 TEST_F(VerifyInput, GivesCertificatesOfAnyNameToTheOnlyReport) {
-  const auto set = DetectEvidenceFiles({{"report.bin", item_.report},
-                                        {"vcek.der", item_.certificates[0]},
-                                        {"table", Table({item_.certificates[1]})}});
-  ASSERT_TRUE(set.ok()) << set.status();
-  ASSERT_EQ(set->items.size(), 1u);
-  EXPECT_EQ(set->items[0].certificates,
-            (std::vector<std::string>{item_.certificates[1], item_.certificates[0]}));
+  for (const auto kind : {std::optional<EvidenceKind>(), std::optional(EvidenceKind::kSevSnp)}) {
+    const auto set = DetectEvidenceFiles({{"report.bin", item_.report},
+                                          {"vcek.der", item_.certificates[0]},
+                                          {"table", Table({item_.certificates[1]})}},
+                                         kind);
+    ASSERT_TRUE(set.ok()) << set.status();
+    ASSERT_EQ(set->items.size(), 1u);
+    EXPECT_EQ(set->items[0].certificates,
+              (std::vector<std::string>{item_.certificates[1], item_.certificates[0]}));
+  }
+}
+
+TEST_F(VerifyInput, TakesTheAttributesOfConfigfsTsm) {
+  Files files = {{"outblob", item_.report}, {"provider", "sev_guest\n"}, {"generation", "2\n"}};
+  for (const bool table : {false, true}) {
+    files["auxblob"] = table ? Table(item_.certificates) : "";
+    const auto set = DetectEvidenceFiles(files);
+    ASSERT_TRUE(set.ok()) << set.status();
+    ASSERT_EQ(set->items.size(), 1u);
+    EXPECT_EQ(set->items[0].certificates.size(), table ? 3u : 0u);
+  }
 }
 
 TEST_F(VerifyInput, RefusesFoldersOfWhichItIsNotClearWhatTheyHold) {
-  using Files = std::map<std::string, std::string>;
-  Files strays = Devices(2);
-  strays["chain.pem"] = root_.ToPem()->chain;
-  Files other = Devices(1);
+  const std::string chain = root_.ToPem()->chain;
+  Files strays = Devices(2, "gpu");
+  strays["chain.pem"] = chain;
+  Files several = {
+      {"gpus.json", absl::StrCat("[{\"evidence\":\"EeAB/w==\"},", "{\"evidence\":\"EeAC/w==\"}]")},
+      {"gpus.json.pem", chain}};
+  Files other = Devices(1, "gpu");
   other["notes.txt"] = "hello";
   const std::pair<Files, const char*> folders[] = {
       {{}, "without a report"},
-      {{{"a.pem", root_.ToPem()->chain}}, "without a report"},
+      {{{"a.pem", chain}}, "without a report"},
       {{{"a", item_.report}, {"b", item_.report}}, "b: a CPU's evidence, as a is"},
       {strays, "chain.pem: certificates of none of 2"},
+      {several, "gpus.json.pem: certificates of none of 2"},
       {other, "notes.txt: "},
+      {Devices(66, "gpu"), "over 64 devices"},
   };
   for (const auto& [files, problem] : folders) {
     const absl::Status status = DetectEvidenceFiles(files).status();

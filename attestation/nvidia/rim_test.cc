@@ -199,24 +199,30 @@ TEST(RimSignature, RefusesOtherSizes) {
 
 // ECDSA's r and s lie between zero and the group's order.
 TEST(RimSignature, RefusesScalarsOfZeroAndTheOrder) {
+  const std::string zero(48, '\0');
   const std::string order = absl::HexStringToBytes(
       "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf"
       "581a0db248b0a77aecec196accc52973");
-  for (const std::string& bad : {std::string(48, '\0'), order}) {
-    for (const size_t at : {0, 48}) {
-      RimWorld world;
-      world.edit_document = [&](std::string* text) {
-        constexpr std::string_view kOpen = "<ds:SignatureValue>", kClose = "</ds:SignatureValue>";
-        const size_t begin = text->find(kOpen) + kOpen.size();
-        const size_t size = text->find(kClose) - begin;
-        std::string signature, changed;
-        ASSERT_TRUE(absl::Base64Unescape(text->substr(begin, size), &signature));
-        ASSERT_EQ(signature.size(), 96u);
-        signature.replace(at, 48, bad);
-        absl::Base64Escape(signature, &changed);
-        text->replace(begin, size, changed);
-      };
-      world.ExpectRefusedBy("SIGNATURE");
+  const auto replace = [](const std::string& r, const std::string& s) {
+    RimWorld world;
+    world.edit_document = [&](std::string* text) {
+      constexpr std::string_view kOpen = "<ds:SignatureValue>", kClose = "</ds:SignatureValue>";
+      const size_t begin = text->find(kOpen) + kOpen.size();
+      const size_t size = text->find(kClose) - begin;
+      std::string signature, changed;
+      ASSERT_TRUE(absl::Base64Unescape(text->substr(begin, size), &signature));
+      ASSERT_EQ(signature.size(), 96u);
+      if (!r.empty()) signature.replace(0, 48, r);
+      if (!s.empty()) signature.replace(48, 48, s);
+      absl::Base64Escape(signature, &changed);
+      text->replace(begin, size, changed);
+    };
+    world.ExpectRefusedBy("SIGNATURE");
+  };
+  for (const std::string& bad : {zero, order}) {
+    for (const std::string& other : {std::string(), zero, order}) {
+      replace(bad, other);
+      replace(other, bad);
     }
   }
 }

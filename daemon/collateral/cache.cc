@@ -160,7 +160,10 @@ Cache::Found Load(const std::string& folder, CollateralKind kind, const Index::E
 
 uint64_t SizeOf(const Index::Entry& entry) {
   uint64_t size = 0;
-  for (const Index::File& file : entry.files()) size += file.size();
+  // No file is kept that is larger, whatever an index says.
+  for (const Index::File& file : entry.files()) {
+    size += std::min<uint64_t>(file.size(), kMaxItemBytes);
+  }
   return size;
 }
 
@@ -169,8 +172,8 @@ void MakeRoom(const CacheLimits& limits, size_t room, absl::Time now, Index* ind
   auto* entries = index->mutable_entries();
   const int64_t now_s = absl::ToUnixSeconds(now);
   std::sort(entries->begin(), entries->end(), [&](const Index::Entry& a, const Index::Entry& b) {
-    return std::tuple(a.expires() < now_s, -a.fetched()) <
-           std::tuple(b.expires() < now_s, -b.fetched());
+    return std::tuple(a.expires() < now_s, b.fetched()) <
+           std::tuple(b.expires() < now_s, a.fetched());
   });
   uint64_t total = room;
   for (const Index::Entry& entry : *entries) total += SizeOf(entry);

@@ -156,6 +156,20 @@ TEST_F(CacheTest, ReadsNoFileOutsideTheFolder) {
   EXPECT_THAT(Find(kInfo).entry.problem, HasSubstr("malformed"));
 }
 
+// Times before all others, and sizes that sum up to little.
+TEST_F(CacheTest, MakesRoomWhateverTheIndexSays) {
+  cache_ = *Cache::Open(folder_, {.items = 3, .bytes = 1000});
+  std::string index;
+  for (int i = 0; i < 2; ++i) {
+    absl::StrAppend(&index, "entries { kind: \"tcb-info\" key: \"tdx/", i,
+                    "\" fetched: -9223372036854775808 "
+                    "files { name: \"a\" size: 9223372036854775808 } }");
+  }
+  Overwrite(folder_ + "/state/index", index);
+  Put(kInfo, ItemOf("{}"));
+  EXPECT_EQ(cache_->List()->size(), 1u);
+}
+
 TEST_F(CacheTest, MakesRoomByWhatExpiredThenByWhatIsOldest) {
   cache_ = *Cache::Open(folder_, {.items = 3, .bytes = 1000});
   const auto request = [](int i) {

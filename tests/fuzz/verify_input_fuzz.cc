@@ -24,6 +24,7 @@ std::vector<std::string> Seeds() {
       "3082010a",
       "<SoftwareIdentity/>",
       "{\"id\":\"NV_GPU_DRIVER_GH100_545.00\",\"rim\":\"PGEvPg==\"}",
+      "EeAB/w==\n\n-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
       "{\"evidence\":{\"quote\":\"AAAA\",\"cc_eventlog\":null}}",
       "{\"attestation_report\":[2,0,0],\"cert_chain\":[{\"cert_type\":\"VCEK\",\"data\":[48,0]}]}",
       "{\"evidence\":\"AgAA\",\"endorsements\":\"e30=\"}",
@@ -36,8 +37,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace caravan;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const auto set = attestation::DetectEvidence(bytes);
-  fuzz::Require(!set.ok() || (!set->items.empty() && set->items.size() <= fuzz::kMaxDevices),
+  fuzz::Require(!set.ok() || (!set->items.empty() && set->items.size() <= fuzz::kMaxDevices + 1),
                 "a file holds evidence, of one machine at most");
+  // A folder of two files.
+  const size_t middle = bytes.find("\n\n");
+  if (middle != std::string::npos) {
+    const auto folder = attestation::DetectEvidenceFiles(
+        {{"a", bytes.substr(0, middle)}, {"a.0", bytes.substr(middle + 2)}});
+    fuzz::Require(
+        !folder.ok() || (!folder->items.empty() && folder->items.size() <= fuzz::kMaxDevices + 1),
+        "a folder holds evidence, of one machine at most");
+  }
   attestation::Endorsements endorsements;
   const bool ok = attestation::ParseEndorsements(bytes, &endorsements).ok();
   const size_t taken = endorsements.certificates.size() + endorsements.crls.size() +

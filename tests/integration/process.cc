@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -48,10 +49,12 @@ Process::~Process() {
 
 void Process::Signal(int number) const {
   kill(pid_, number);
+  if (number != SIGSTOP) return;
   // Threads run on until they have seen the signal.
   siginfo_t info;
-  if (number == SIGSTOP)
-    waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) != 0 &&
+         errno == EINTR) {
+  }
 }
 
 std::string Process::Line(absl::Duration timeout) {
