@@ -4,7 +4,10 @@
 . tools/dev/fuzz.sh
 
 readonly TSAN_TARGETS=(//daemon/transport/... //daemon/engine/... //daemon/session/... //client/...)
+# Of each fuzzer; less where the tests took so long that all of it would end after END_SECONDS:
+# continuous integration stops at 90 minutes.
 FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-60}"
+readonly LEAST_FUZZ_SECONDS=10 END_SECONDS=4500
 
 # Counts of test cases over all configurations.
 passed=0 failed=0 skipped=0
@@ -114,7 +117,7 @@ run_tests() {
   run_configuration default //...
   run_configuration asan //...
   run_configuration tsan "${TSAN_TARGETS[@]}"
-  run_fuzzers_for_test
+  run_fuzzers_for_test "$started"
   if [ -n "$(vectors_folder)" ] && [ -s "$scratch/vectors" ]; then
     sed 's/^/FAILED (vectors exist, yet the test skipped) /' "$scratch/vectors"
     failed=$((failed + $(wc -l <"$scratch/vectors")))
@@ -136,17 +139,27 @@ build_programs() {
   fi
 }
 
-# Each fuzzer counts as one case.
+# fuzz_seconds ELAPSED FUZZERS
+fuzz_seconds() {
+  local left=$(((END_SECONDS - $1) * $(nproc) / $2)) least="$LEAST_FUZZ_SECONDS"
+  [ "$least" -lt "$FUZZ_SECONDS" ] || least="$FUZZ_SECONDS"
+  [ "$left" -gt "$least" ] || left="$least"
+  [ "$left" -lt "$FUZZ_SECONDS" ] || left="$FUZZ_SECONDS"
+  echo "$left"
+}
+
+# run_fuzzers_for_test STARTED: each fuzzer counts as one case.
 run_fuzzers_for_test() {
-  say "fuzzing, $FUZZ_SECONDS s each"
   if ! build_fuzzers >"$scratch/fuzz.log" 2>&1; then
     cat "$scratch/fuzz.log"
     echo "FAILED fuzz: the fuzzers do not build"
     failed=$((failed + 1))
     return 0
   fi
-  local name
-  fuzz_all "$FUZZ_SECONDS" "$scratch" $(fuzzer_names)
+  local name seconds
+  seconds="$(fuzz_seconds $((SECONDS - $1)) "$(fuzzer_names | wc -l)")"
+  say "fuzzing, $seconds s each"
+  fuzz_all "$seconds" "$scratch" $(fuzzer_names)
   for name in $(fuzzer_names); do
     if [ -f "$scratch/$name.passed" ]; then
       passed=$((passed + 1))
