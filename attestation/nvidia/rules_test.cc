@@ -241,7 +241,7 @@ TEST(NvidiaSignature, RefusesScalarsOfZeroAndTheOrder) {
       {zero, zero}, {zero, order}, {order, zero}, {order, order}};
   for (const auto& [r, s] : signatures) {
     TestWorld world;
-    world.device().edit_signed_report = [&](std::string* report) {
+    world.device().edit_signed_report = [r = r, s = s](std::string* report) {
       if (!r.empty()) report->replace(report->size() - 96, 48, r);
       if (!s.empty()) report->replace(report->size() - 48, 48, s);
     };

@@ -49,7 +49,6 @@ class Tapped {
     };
     comm_ = std::make_unique<engine::CommunicatorForTest>(engines, options);
   }
-  ~Tapped() { comm_.reset(); }
 
   engine::CommunicatorForTest& comm() { return *comm_; }
 
@@ -103,12 +102,13 @@ class Tapped {
     };
   }
 
-  std::vector<std::unique_ptr<WireProxy>> proxies_;
   std::mutex mutex_;
   std::map<Route, std::vector<WireBytes>> seen_;
   std::optional<WireBytes> injected_;
   bool forged_ = false;
-  std::unique_ptr<engine::CommunicatorForTest> comm_;  // first to go: it closes the lanes
+  // The first to go: the communicator closes the lanes, and then no thread uses the above.
+  std::vector<std::unique_ptr<WireProxy>> proxies_;
+  std::unique_ptr<engine::CommunicatorForTest> comm_;
 };
 
 enum class Origin { kEarlier, kOtherKind, kEarlierEpoch, kBeside, kToAnother, kFromAnother, kOwn };
