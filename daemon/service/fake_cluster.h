@@ -6,6 +6,7 @@
 #define CARAVAN_DAEMON_SERVICE_FAKE_CLUSTER_H_
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <functional>
@@ -67,6 +68,10 @@ class FakeSession : public session::Session {
 
 class FakeEngine : public engine::Engine {
  public:
+  ~FakeEngine() override {
+    for (auto& [epoch, group] : groups_) Close(group);
+  }
+
   absl::Status AddGroup(engine::GroupConfig config) override {
     std::lock_guard<std::mutex> lock(mutex_);
     crypto::EpochId epoch = config.epoch;
@@ -79,7 +84,10 @@ class FakeEngine : public engine::Engine {
   }
   void Remove(const crypto::EpochId& epoch) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    groups_.erase(epoch);
+    auto group = groups_.find(epoch);
+    if (group == groups_.end()) return;
+    Close(group->second);
+    groups_.erase(group);
   }
   std::vector<engine::GroupStatus> List() override { return {}; }
   absl::StatusOr<std::string> DescribeOperation(const crypto::EpochId&, uint64_t) override {
@@ -105,6 +113,14 @@ class FakeEngine : public engine::Engine {
   std::string description = "barrier()";
 
  private:
+  // A group's descriptors are its engine's.
+  static void Close(const engine::GroupConfig& group) {
+    for (const engine::LocalRank& local : group.local) close(local.wake_fd);
+    for (const engine::Peer& peer : group.peers) {
+      for (const transport::DataConnection& lane : peer.lanes) close(lane.fd);
+    }
+  }
+
   std::mutex mutex_;
   std::map<crypto::EpochId, engine::GroupConfig> groups_;
   std::map<crypto::EpochId, absl::Status> failures_;
@@ -293,6 +309,7 @@ class FakeCluster {
     ours.epoch = theirs.epoch = epoch;
     ours.lane = theirs.lane = lane;
     if (!At(address)->manager->ExpectsLane(session.id(), epoch)) {
+      for (const int end : ends) close(end);
       return absl::UnavailableError("closed before the confirmation");
     }
     At(address)->manager->OnLane(std::move(theirs));

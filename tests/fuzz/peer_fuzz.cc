@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "collective/selector.h"
 #include "daemon/ops/log.h"
@@ -120,7 +121,9 @@ class World {
     }
     for (int i = 0; i < 2; ++i) {
       const auto created = made[i].get();
-      Require(created.ok(), "honest members still get a communicator");
+      Require(created.ok(),
+              absl::StrCat("honest members still get a communicator: ", created.status().ToString())
+                  .c_str());
       handles_[i] = created->handle;
     }
     epoch_ = service::ToBytes(cluster_[0].engine->group()->epoch);
