@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/cpu_json_input.h"
 
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -8,7 +9,6 @@
 #include "absl/strings/string_view.h"
 #include "attestation/certificate_table.h"
 #include "attestation/evidence.h"
-#include "attestation/intel/json.h"
 #include "attestation/json_bytes.h"
 
 namespace caravan::attestation {
@@ -129,17 +129,15 @@ Read ReadObject(const JsonValue& root) {
 
 }  // namespace
 
-Read ReadCpuJson(std::string_view text) {
-  const absl::StatusOr<JsonValue> document = intel::ParseJson(text);
-  if (!document.ok()) return document.status();
-  if (document->Find("certificate") != nullptr) return std::nullopt;
+Read ReadCpuJson(const JsonValue& document) {
+  if (document.Find("certificate") != nullptr) return std::nullopt;
   for (const char* wrapper : {"evidence", "quote"}) {
-    const JsonValue* value = document->Find(wrapper);
+    const JsonValue* value = document.Find(wrapper);
     if (value == nullptr || !std::holds_alternative<JsonValue::Object>(value->value)) continue;
     Read read = ReadObject(*value);
     if (!read.ok() || read->has_value()) return read;
   }
-  return ReadObject(*document);
+  return ReadObject(document);
 }
 
 }  // namespace caravan::attestation

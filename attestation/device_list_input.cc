@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/intel/json.h"
 #include "attestation/json_bytes.h"
 
 namespace caravan::attestation {
@@ -52,18 +51,13 @@ bool LooksLikeJson(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-bool ListsDevices(std::string_view text) {
-  const absl::StatusOr<JsonValue> document = intel::ParseJson(text);
-  return document.ok() && FindList(*document) != nullptr;
-}
+bool ListsDevices(const JsonValue& document) { return FindList(document) != nullptr; }
 
-absl::StatusOr<EvidenceSet> ReadDeviceList(std::string_view text) {
-  const absl::StatusOr<JsonValue> document = intel::ParseJson(text);
-  if (!document.ok()) return document.status();
+absl::StatusOr<EvidenceSet> ReadDeviceList(const JsonValue& document) {
   EvidenceSet set;
-  const JsonValue::Array* list = FindList(*document);
+  const JsonValue::Array* list = FindList(document);
   if (list == nullptr) {
-    absl::StatusOr<Evidence> item = ReadDevice(*document, "device");
+    absl::StatusOr<Evidence> item = ReadDevice(document, "device");
     if (!item.ok()) return item.status();
     set.items.push_back(*std::move(item));
     return set;

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "attestation/evidence.h"
+#include "attestation/intel/json.h"
 
 namespace caravan::attestation {
 
@@ -23,10 +24,10 @@ bool LooksLikeJson(std::string_view text);
 // AddJsonCertificates takes them (json_bytes.h), at least one certificate where there is a member.
 // Other members ("arch", "nonce", versions) are the sender's word alone: not read. InvalidArgument
 // naming what is malformed, and for a list that is empty or too long.
-absl::StatusOr<EvidenceSet> ReadDeviceList(std::string_view text);
+absl::StatusOr<EvidenceSet> ReadDeviceList(const intel::JsonValue& document);
 
 // Whether the document is or has such a list, whatever else it has.
-bool ListsDevices(std::string_view text);
+bool ListsDevices(const intel::JsonValue& document);
 
 }  // namespace caravan::attestation
 

@@ -21,6 +21,8 @@ struct Part {
   Evidence item;
 };
 
+using Chains = std::map<std::string, std::vector<std::string>>;  // by file
+
 absl::Status InFile(const std::string& file, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", problem));
 }
@@ -49,15 +51,20 @@ Part* OwnerOf(const std::string& file, std::vector<Part>* parts) {
   return several ? nullptr : owner;
 }
 
-absl::Status CheckOneCpu(const std::vector<Part>& parts) {
-  const Part* first = nullptr;
+// What one machine has: a CPU, devices.
+absl::Status CheckOneMachine(const std::vector<Part>& parts) {
+  const Part* cpu = nullptr;
+  size_t devices = 0;
   for (const Part& part : parts) {
-    if (part.item.kind == EvidenceKind::kNvidia) continue;
-    if (first != nullptr) {
-      return InFile(part.file, absl::StrCat("a CPU's evidence, as ", first->file,
+    if (part.item.kind == EvidenceKind::kNvidia) {
+      if (++devices <= kMaxListedDevices) continue;
+      return InFile(part.file, absl::StrCat("over ", kMaxListedDevices, " devices in one folder"));
+    }
+    if (cpu != nullptr) {
+      return InFile(part.file, absl::StrCat("a CPU's evidence, as ", cpu->file,
                                             " is; give one machine's at a time"));
     }
-    first = &part;
+    cpu = &part;
   }
   return absl::OkStatus();
 }
@@ -71,10 +78,28 @@ std::map<std::string, std::string> TsmFiles(const std::map<std::string, std::str
   return kept;
 }
 
+// Adds each file's certificates to the evidence that they belong to.
+absl::Status GiveChains(Chains chains, std::vector<Part>* parts) {
+  for (auto& [file, chain] : chains) {
+    Part* const owner = OwnerOf(file, parts);
+    if (owner == nullptr) {
+      return InFile(file, absl::StrCat("certificates of none of ", parts->size(),
+                                       " pieces of evidence; name them after one, as in ",
+                                       parts->front().file, ".pem"));
+    }
+    std::vector<std::string>& certificates = owner->item.certificates;
+    if (certificates.size() + chain.size() > kMaxCertificates) {
+      return InFile(file, absl::StrCat("over ", kMaxCertificates, " certificates of one report"));
+    }
+    for (std::string& der : chain) certificates.push_back(std::move(der));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<EvidenceSet> ReadParts(const std::map<std::string, std::string>& files,
                                       std::optional<EvidenceKind> kind) {
   std::vector<Part> parts;
-  std::map<std::string, std::vector<std::string>> chains;
+  Chains chains;
   for (const auto& [file, bytes] : files) {
     // First as evidence: quotes hold certificates.
     absl::StatusOr<EvidenceSet> set = DetectEvidence(bytes);
@@ -87,27 +112,12 @@ absl::StatusOr<EvidenceSet> ReadParts(const std::map<std::string, std::string>& 
     if (kind.has_value()) set = DetectEvidence(bytes, kind);
     if (!set.ok()) return InFile(file, set.status().message());
     for (Evidence& item : set->items) parts.push_back({file, std::move(item)});
-    if (parts.size() > kMaxListedDevices + 1) {
-      return InFile(file, absl::StrCat("over ", kMaxListedDevices, " devices in one folder"));
-    }
+    if (absl::Status one = CheckOneMachine(parts); !one.ok()) return one;
   }
   if (parts.empty()) {
     return absl::InvalidArgumentError("evidence: a folder without a report or quote");
   }
-  for (auto& [file, chain] : chains) {
-    Part* const owner = OwnerOf(file, &parts);
-    if (owner == nullptr) {
-      return InFile(file, absl::StrCat("certificates of none of ", parts.size(),
-                                       " pieces of evidence; name them after one, as in ",
-                                       parts.front().file, ".pem"));
-    }
-    std::vector<std::string>& certificates = owner->item.certificates;
-    if (certificates.size() + chain.size() > kMaxCertificates) {
-      return InFile(file, absl::StrCat("over ", kMaxCertificates, " certificates of one report"));
-    }
-    for (std::string& der : chain) certificates.push_back(std::move(der));
-  }
-  if (absl::Status one = CheckOneCpu(parts); !one.ok()) return one;
+  if (absl::Status given = GiveChains(std::move(chains), &parts); !given.ok()) return given;
   std::stable_partition(parts.begin(), parts.end(),
                         [](const Part& part) { return part.item.kind != EvidenceKind::kNvidia; });
   EvidenceSet set;

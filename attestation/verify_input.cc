@@ -10,12 +10,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "attestation/certificate_table.h"
 #include "attestation/cpu_json_input.h"
 #include "attestation/device_list_input.h"
 #include "attestation/hex.h"
+#include "attestation/intel/json.h"
 #include "attestation/json_bytes.h"
 #include "attestation/tpm/evidence.h"
 #include "attestation/tpm/input.h"
@@ -151,31 +151,38 @@ absl::StatusOr<EvidenceSet> TakeRaw(std::string_view raw, std::optional<Evidence
 constexpr char kNoReport[] = "no quote, attestation_report, report, SnpReport or outblob";
 
 absl::Status JsonProblem(absl::string_view problem) {
-  absl::ConsumePrefix(&problem, "json: ");  // as of text that is none
   return absl::InvalidArgumentError(absl::StrCat("evidence: json: ", problem));
+}
+
+// One CPU's evidence, with the chain that the document lists for it.
+absl::StatusOr<EvidenceSet> TakeCpu(CpuJson cpu, std::optional<EvidenceKind> kind) {
+  absl::StatusOr<EvidenceSet> set = TakeRaw(cpu.bytes, kind);
+  if (!set.ok()) return set;
+  std::vector<std::string>& certificates = set->items[0].certificates;
+  for (std::string& der : cpu.certificates) certificates.push_back(std::move(der));
+  if (certificates.size() <= kMaxCertificates) return set;
+  return JsonProblem(absl::StrCat("over ", kMaxCertificates, " certificates"));
 }
 
 // Of a CPU, of devices, or of both.
 absl::StatusOr<EvidenceSet> TakeJson(std::string_view text, std::optional<EvidenceKind> kind) {
+  const absl::StatusOr<intel::JsonValue> document = intel::ParseJson(text);
+  if (!document.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("evidence: ", document.status().message()));
+  }
   EvidenceSet set;
   if (kind != EvidenceKind::kNvidia) {
-    absl::StatusOr<std::optional<CpuJson>> cpu = ReadCpuJson(text);
+    absl::StatusOr<std::optional<CpuJson>> cpu = ReadCpuJson(*document);
     if (!cpu.ok()) return JsonProblem(cpu.status().message());
     if (cpu->has_value()) {
-      absl::StatusOr<EvidenceSet> taken = TakeRaw((*cpu)->bytes, kind);
-      if (!taken.ok()) return taken;
-      std::vector<std::string>& certificates = taken->items[0].certificates;
-      for (std::string& der : (*cpu)->certificates) certificates.push_back(std::move(der));
-      if (certificates.size() > kMaxCertificates) {
-        return JsonProblem(absl::StrCat("over ", kMaxCertificates, " certificates"));
-      }
+      absl::StatusOr<EvidenceSet> taken = TakeCpu(**std::move(cpu), kind);
+      if (!taken.ok() || !ListsDevices(*document)) return taken;
       set = *std::move(taken);
-      if (!ListsDevices(text)) return set;
     } else if (kind.has_value()) {
       return JsonProblem(kNoReport);
     }
   }
-  absl::StatusOr<EvidenceSet> devices = ReadDeviceList(text);
+  absl::StatusOr<EvidenceSet> devices = ReadDeviceList(*document);
   if (!devices.ok()) {
     const std::string list = set.items.empty() ? absl::StrCat(kNoReport, ", and no") : "its";
     return JsonProblem(absl::StrCat(list, " list of devices: ", devices.status().message()));
