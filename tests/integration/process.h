@@ -23,6 +23,7 @@ class Process {
   ~Process();  // SIGKILL
 
   pid_t pid() const { return pid_; }
+  // SIGSTOP: returns when the whole process has stopped.
   void Signal(int number) const;
   // The next line, without its end; "" at the end of the output or the time-out.
   std::string Line(absl::Duration timeout = absl::Seconds(60));

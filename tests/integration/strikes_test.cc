@@ -26,6 +26,7 @@ namespace {
 
 using collective::Algorithm;
 using Op = collective::Operation;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -114,7 +115,8 @@ class Strikes : public ::testing::TestWithParam<Case> {
       if (GetParam().is_signal() && static_cast<int>(i) == GetParam().rank()) continue;
       // Who has yet to hear that the communicator stands may hear first that it failed: the first
       // operations of some algorithms need not all ranks.
-      std::string line = workers[i].Line();
+      const std::string line = workers[i].Line();
+      EXPECT_THAT(line, AnyOf("stands", StartsWith("failed "))) << "rank " << i;
       lines.insert(line == "stands" ? workers[i].Line() : line);
     }
     EXPECT_EQ(lines.size(), 1u) << *lines.begin() << "\n" << *lines.rbegin();

@@ -62,10 +62,11 @@ Executed 3 out of 7 tests: 3 tests pass.
 LOG
 count_configuration c "$work/log" >/dev/null
 expect "a configuration" "$passed $failed $skipped" "4 4 0"
-echo "counting is right"
 
 FUZZ_SECONDS=60
 expect "fuzzing with time left" "$(fuzz_seconds 0 26)" 60
 expect "fuzzing with none left" "$(fuzz_seconds 5000 26)" 10
 FUZZ_SECONDS=3
 expect "fuzzing as briefly as asked" "$(fuzz_seconds 5000 26)" 3
+
+echo "counting is right"

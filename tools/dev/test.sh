@@ -139,13 +139,12 @@ build_programs() {
   fi
 }
 
-# fuzz_seconds ELAPSED FUZZERS
+# fuzz_seconds ELAPSED FUZZERS: how long each fuzzer runs.
 fuzz_seconds() {
-  local left=$(((END_SECONDS - $1) * $(nproc) / $2)) least="$LEAST_FUZZ_SECONDS"
-  [ "$least" -lt "$FUZZ_SECONDS" ] || least="$FUZZ_SECONDS"
-  [ "$left" -gt "$least" ] || left="$least"
-  [ "$left" -lt "$FUZZ_SECONDS" ] || left="$FUZZ_SECONDS"
-  echo "$left"
+  local seconds=$(((END_SECONDS - $1) * $(nproc) / $2))
+  [ "$seconds" -ge "$LEAST_FUZZ_SECONDS" ] || seconds="$LEAST_FUZZ_SECONDS"
+  [ "$seconds" -le "$FUZZ_SECONDS" ] || seconds="$FUZZ_SECONDS"
+  echo "$seconds"
 }
 
 # run_fuzzers_for_test STARTED: each fuzzer counts as one case.
