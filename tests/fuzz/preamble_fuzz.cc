@@ -39,17 +39,24 @@ int StartListener() {
   return listener->release()->port();  // for the process's life
 }
 
+// Each connection from an address of its own: ports of ended ones may stay taken for a minute, and
+// there are more connections in that time than ports.
 int Dial(int port) {
+  static uint16_t dialled = 0;
+  ++dialled;
+  sockaddr_in source{};
+  source.sin_family = AF_INET;
+  source.sin_addr.s_addr = htonl(0x7F010000u | dialled);  // 127.1.0.0/16
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  Require(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
-          "the listener still takes connections");
-  // An abrupt end leaves no port waiting: there are many connections to come.
-  const linger abrupt = {1, 0};
-  setsockopt(fd, SOL_SOCKET, SO_LINGER, &abrupt, sizeof(abrupt));
+  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&source), sizeof(source)) != 0 ||
+      connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    std::perror("dialling the listener");
+    Require(false, "the listener still takes connections");
+  }
   return fd;
 }
 

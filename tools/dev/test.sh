@@ -165,7 +165,7 @@ run_fuzzers_for_test() {
     else
       failed=$((failed + 1))
       tail -n 40 "$scratch/$name.out"
-      echo "FAILED fuzz $name"
+      echo "FAILED fuzz $name: $(grep -m1 -E 'broken promise|ERROR: |runtime error' "$scratch/$name.out")"
     fi
   done
 }
