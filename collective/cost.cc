@@ -105,13 +105,16 @@ Price PriceOf(const Load& load, const Rates& rates, int size) {
     all += ns * role.ranks;
     most_bytes = std::max({most_bytes, role.effort.sent, role.effort.received});
   }
-  const double shared = all * on_node / ranks / rates.cores;
-  price.processor_ns = std::max(busiest, shared);
+  price.processor_ns = busiest;
+  price.shared_ns = all * on_node / ranks / rates.cores;
   // What stays on a node crosses no link.
   const double across = (ranks - on_node) / (ranks - 1);
   price.link_ns = most_bytes * on_node * across / rates.link_bytes_per_second * 1e9;
-  price.rounds_ns = load.path.rounds * rates.latency_ns + ProcessorNs(load.first_record, rates);
-  price.total_ns = price.rounds_ns + std::max(price.processor_ns, price.link_ns);
+  price.rounds_ns = load.path.rounds * rates.latency_ns;
+  price.first_record_ns = ProcessorNs(load.first_record, rates);
+  price.total_ns =
+      price.first_record_ns +
+      std::max(price.rounds_ns + std::max(busiest, price.link_ns), price.shared_ns);
   return price;
 }
 

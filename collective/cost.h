@@ -3,11 +3,11 @@
 // What an algorithm costs: rounds and crypto depth, which no bandwidth buys back; the work of each
 // rank in bytes and records; and, at the rates of a machine and a network, time.
 //
-// The time of an operation is that of its rounds, of the first record on its way through ranks that
-// only pass it on, and of the busiest of: one rank's processor, the processors of a node that
-// several ranks share, the link. Nothing is added for a core that a rank waits for: the others work
-// meanwhile, and all their work is in it. It is a model: it knows no queue and no cache, and is
-// there to tell algorithms apart.
+// The time of an operation is that of the first record on its way through ranks that only pass it
+// on, and then the longer of: one rank's rounds and its processor or link, whichever is busier; all
+// work of a node's ranks on the processors that they share. Nothing is added to the latter for what
+// a rank waits for, a core or a message: the others work meanwhile, and all their work is in it. It
+// is a model: it knows no queue and no cache, and is there to tell algorithms apart.
 #ifndef CARAVAN_COLLECTIVE_COST_H_
 #define CARAVAN_COLLECTIVE_COST_H_
 
@@ -107,11 +107,13 @@ double ProcessorNs(const Effort& effort, const Rates& rates);
 
 struct Price {
   double total_ns = 0;
-  double rounds_ns = 0;     // the rounds' latency, and the first record's way
-  double processor_ns = 0;  // of the busiest rank, or of the node that several share
+  double first_record_ns = 0;  // its way through other ranks
+  double rounds_ns = 0;        // their latency
+  double processor_ns = 0;     // of the busiest rank
   double link_ns = 0;
+  double shared_ns = 0;  // of a node's processors, for all its ranks
 };
-// For `size` ranks. The longer of processor and link counts.
+// For `size` ranks.
 Price PriceOf(const Load& load, const Rates& rates, int size);
 // The same for an operation in closed form.
 Price PriceOf(Operation op, Algorithm algorithm, uint64_t bytes, int size, const Rates& rates,

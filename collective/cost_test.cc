@@ -178,12 +178,27 @@ TEST(PriceOf, CountsTheLinkOnlyBetweenNodes) {
 TEST(PriceOf, SharesTheCoresOfANode) {
   Rates rates;
   rates.cores = 2;
-  const double alone =
-      PriceOf(Operation::kAllReduce, Algorithm::kDirect, 1 << 20, 8, rates).processor_ns;
+  const Price alone = PriceOf(Operation::kAllReduce, Algorithm::kDirect, 1 << 20, 8, rates);
+  EXPECT_EQ(alone.total_ns, alone.rounds_ns + alone.processor_ns);
   rates.ranks_per_node = 8;
-  const double together =
-      PriceOf(Operation::kAllReduce, Algorithm::kDirect, 1 << 20, 8, rates).processor_ns;
-  EXPECT_NEAR(together, 4 * alone, 1);
+  const Price together = PriceOf(Operation::kAllReduce, Algorithm::kDirect, 1 << 20, 8, rates);
+  EXPECT_NEAR(together.shared_ns, 4 * alone.processor_ns, 1);
+  EXPECT_EQ(together.total_ns, together.shared_ns);
+}
+
+TEST(PriceOf, AddsNoLatencyToSharedCoresThatAreBusyAllTheTime) {
+  Rates rates;
+  rates.cores = 2;
+  rates.ranks_per_node = 8;
+  const auto time = [&](Algorithm algorithm) {
+    return Time(Operation::kReduceScatter, algorithm, 65536, 8, rates);
+  };
+  const double before = time(Algorithm::kRing);
+  rates.latency_ns += 1000;
+  EXPECT_EQ(time(Algorithm::kRing), before);
+  EXPECT_LT(time(Algorithm::kRing), time(Algorithm::kDirect));
+  rates.ranks_per_node = 1;
+  EXPECT_GT(time(Algorithm::kRing), time(Algorithm::kDirect));
 }
 
 TEST(LoadOf, CountsAMessageForEachRoundThatARankPassesOn) {

@@ -47,10 +47,11 @@ std::string ExplainChoice(const Choice& choice) {
   absl::StrAppend(&out, "\n", choice.plans.front()->Explain());
   const Price& price = choice.prices.front();
   absl::StrAppendFormat(&out,
-                        "  predicted %.1f µs: rounds %.1f µs, then the longer of processors "
-                        "%.1f µs and link %.1f µs\n",
-                        price.total_ns / 1e3, price.rounds_ns / 1e3, price.processor_ns / 1e3,
-                        price.link_ns / 1e3);
+                        "  predicted %.1f µs: the first record's way %.1f µs, then the longer of\n"
+                        "    a rank's own time: rounds %.1f µs, and processor %.1f µs or link %.1f "
+                        "µs\n    its node's processors, for all ranks there: %.1f µs\n",
+                        price.total_ns / 1e3, price.first_record_ns / 1e3, price.rounds_ns / 1e3,
+                        price.processor_ns / 1e3, price.link_ns / 1e3, price.shared_ns / 1e3);
   absl::StrAppend(&out, "\nrates\n");
   for (const NamedRate& named : NamedRates()) {
     absl::StrAppendFormat(&out, "  %-22s %14.6g  %s\n", named.name, choice.rates.*named.rate,

@@ -44,7 +44,7 @@ TEST(ExplainChoice, ShowsRatesAndWhatTheyPredict) {
   }
   const std::string text = ExplainChoice(*choice);
   EXPECT_THAT(text, ContainsRegex("latency_ns +123456  one way"));
-  EXPECT_THAT(text, ContainsRegex("predicted [0-9.]+ µs: rounds [0-9.]+ µs"));
+  EXPECT_THAT(text, ContainsRegex("predicted [0-9.]+ µs: the first record's way [0-9.]+ µs"));
   rates.cores = 0;
   EXPECT_EQ(Compare(spec, 0, 4, {}, rates).status().code(), absl::StatusCode::kInvalidArgument);
 }
