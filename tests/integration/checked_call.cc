@@ -102,14 +102,18 @@ std::function<float(uint64_t)> Expected(const Call& call, int rank, int size) {
     default:
       break;
   }
-  std::vector<float> values;
+  // One block after another: where each ends, and where it begins in its rank's input.
+  std::vector<uint64_t> ends;
+  std::vector<uint64_t> firsts;
+  uint64_t end = 0;
   for (int from = 0; from < size; ++from) {
-    const uint64_t first = call.op == kAllToAllV ? OffsetOf(call, from, rank, false) : 0;
-    for (uint64_t i = 0; i < CountOf(call, from, rank); ++i) {
-      values.push_back(Element(from, first + i));
-    }
+    ends.push_back(end += CountOf(call, from, rank));
+    firsts.push_back(call.op == kAllToAllV ? OffsetOf(call, from, rank, false) : 0);
   }
-  return [values = std::move(values)](uint64_t i) { return values[i]; };
+  return [ends = std::move(ends), firsts = std::move(firsts)](uint64_t i) {
+    const auto from = std::upper_bound(ends.begin(), ends.end(), i) - ends.begin();
+    return Element(static_cast<int>(from), firsts[from] + i - (from == 0 ? 0 : ends[from - 1]));
+  };
 }
 
 }  // namespace
