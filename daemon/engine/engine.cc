@@ -32,6 +32,7 @@ class EngineImpl final : public Engine {
   std::vector<GroupStatus> List() override;
   absl::StatusOr<std::string> DescribeOperation(const crypto::EpochId& epoch,
                                                 uint64_t sequence) override;
+  absl::StatusOr<Wait> DescribeWait(const crypto::EpochId& epoch) override;
   void Stop() override;
 
  private:
@@ -124,6 +125,12 @@ absl::StatusOr<std::string> EngineImpl::DescribeOperation(const crypto::EpochId&
   Reactor* reactor = Find(epoch);
   if (reactor == nullptr) return absl::NotFoundError("no such communicator");
   return reactor->Describe(epoch, sequence);
+}
+
+absl::StatusOr<Wait> EngineImpl::DescribeWait(const crypto::EpochId& epoch) {
+  Reactor* reactor = Find(epoch);
+  if (reactor == nullptr) return absl::NotFoundError("no such communicator");
+  return reactor->DescribeWait(epoch);
 }
 
 void EngineImpl::Stop() {

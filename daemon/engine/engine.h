@@ -38,6 +38,19 @@ struct Fault {
   uint64_t bytes_done = 0;
   bool mismatch = false;  // the peer's record belongs to another operation than ours
   std::string message;    // whole sentence: names rank, peer, sequence, phase, chunk, bytes
+  // DEADLINE: the members waited for, the blamed one first, and for how long. They may be waiting
+  // themselves. Empty where it waits for none.
+  std::vector<uint16_t> waits_for;
+  absl::Duration waited;
+};
+
+// What holds up a member's oldest operation.
+struct Wait {
+  bool waits = false;           // false: nothing is outstanding
+  std::vector<uint16_t> peers;  // the members waited for; the own rank where there is none
+  uint64_t sequence = 0;
+  absl::Duration idle;    // without progress
+  std::string operation;  // "allreduce(f32 × 1024, sum)", or which local rank has yet to call it
 };
 
 struct Peer {
@@ -131,6 +144,9 @@ class Engine {
   // "allreduce(f32 × 1024, sum)" of a submitted operation, or NotFound.
   virtual absl::StatusOr<std::string> DescribeOperation(const crypto::EpochId& epoch,
                                                         uint64_t sequence) = 0;
+  // NotFound: an unknown epoch. FailedPrecondition: the group has failed, or is about to, with a
+  // fault that is no deadline.
+  virtual absl::StatusOr<Wait> DescribeWait(const crypto::EpochId& epoch) = 0;
   virtual void Stop() = 0;
 };
 

@@ -334,52 +334,6 @@ std::vector<int> Group::wake_fds() const {
   return fds;
 }
 
-int64_t Group::deadline_ns() const {
-  if (state_.faulted() || !failure_.ok()) return INT64_MAX;
-  const int64_t patience = absl::ToInt64Nanoseconds(state_.config.deadline);
-  const int64_t since = submissions_.waiting_since_ns();
-  int64_t deadline = INT64_MAX;
-  // A lone rank never waits, but for room behind operations that have deadlines of their own.
-  if (since != INT64_MAX && state_.islands.local > 1) deadline = since + patience;
-  if (state_.window.empty()) return deadline;
-  const Operation& oldest = *state_.window.Get(state_.window.begin());
-  return std::min(deadline, std::max(oldest_since_ns_, oldest.progress_ns) + patience);
-}
-
-void Group::CheckDeadline() {
-  if (state_.now_ns < deadline_ns()) return;
-  if (state_.window.empty()) {
-    return state_.Raise(
-        absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
-        absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ",
-                     submissions_.DescribeWaiting()),
-        "DEADLINE");
-  }
-  const Operation& oldest = *state_.window.Get(state_.window.begin());
-  const std::vector<collective::Step>& steps = oldest.plan().steps;
-  const std::string waited =
-      absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ");
-  auto raise = [&](uint16_t peer, const collective::Step& step, absl::string_view what) {
-    state_.Raise(absl::StatusCode::kDeadlineExceeded, peer, &oldest, step.phase, step.chunk,
-                 absl::StrCat(waited, what), "DEADLINE");
-  };
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    const bool receives = steps[i].kind == collective::StepKind::kOpen ||
-                          steps[i].kind == collective::StepKind::kRelay;
-    if (!receives || oldest.HasRun(i)) continue;
-    return raise(steps[i].via, steps[i],
-                 absl::StrCat("waiting for a record that ", state_.NameOf(steps[i].via),
-                              " has to send (sealed by rank ", steps[i].source, ")"));
-  }
-  for (const std::unique_ptr<Lane>& lane : state_.lanes) {
-    if (oldest.unsent[lane->id] == 0) continue;
-    return raise(lane->peer, collective::Step{},
-                 absl::StrCat(state_.NameOf(lane->peer), " does not take ", oldest.unsent[lane->id],
-                              " records for it"));
-  }
-  raise(state_.config.rank, collective::Step{}, "no step can run");
-}
-
 void Group::ReportFault() {
   if (std::exchange(reported_, true) || !state_.config.on_fault) return;
   state_.config.on_fault(*state_.fault);
@@ -399,40 +353,6 @@ void Group::Fail(const absl::Status& reason) {
   last_program_.reset();
   spare_.clear();
   state_.keys.Wipe();
-}
-
-GroupStatus Group::Status() const {
-  GroupStatus status;
-  status.name = state_.config.name;
-  status.epoch = state_.config.epoch;
-  status.local = static_cast<uint16_t>(state_.islands.local);
-  status.rank = static_cast<uint16_t>(state_.config.rank * state_.islands.local);
-  status.size = static_cast<uint16_t>(state_.islands.ranks());
-  status.suite = options_.ciphers->Describe(state_.config.suite);
-  status.lanes = state_.lanes_per_peer;
-  status.selector = state_.config.selector;
-  status.operations = state_.operations;
-  status.expected = state_.expected;
-  status.counted = state_.counted;
-  status.tag_failures = state_.tag_failures;
-  status.memory_bytes = state_.memory_bytes();
-  status.failure = failure_;
-  return status;
-}
-
-absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
-  const Described* found = nullptr;
-  for (const Described& d : described_) {
-    if (d.sequence != sequence) continue;
-    const bool pairwise =
-        d.spec.op == collective::Operation::kSend || d.spec.op == collective::Operation::kRecv;
-    if (found == nullptr || !pairwise) found = &d;
-  }
-  if (found == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("no operation with sequence ", sequence, " was submitted lately"));
-  }
-  return found->spec.Describe();
 }
 
 }  // namespace caravan::engine

@@ -44,6 +44,7 @@ class Group {
   std::vector<std::unique_ptr<Lane>>& lanes() { return state_.lanes; }
   GroupStatus Status() const;
   absl::StatusOr<std::string> Describe(uint64_t sequence) const;
+  absl::StatusOr<Wait> DescribeWait(int64_t now_ns) const;
 
  private:
   Group(GroupConfig config, const Engine::Options& options, Submissions submissions);
@@ -61,6 +62,8 @@ class Group {
   // Completes everything submitted, taken or not, with the failure.
   bool CompleteAllFailed();
   void CheckDeadline();
+  // When the oldest outstanding operation last moved.
+  int64_t oldest_progress_ns() const;
   void ReportFault();
 
   const Engine::Options options_;

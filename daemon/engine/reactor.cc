@@ -194,6 +194,14 @@ absl::StatusOr<std::string> Reactor::Describe(const crypto::EpochId& epoch, uint
   return result;
 }
 
+absl::StatusOr<Wait> Reactor::DescribeWait(const crypto::EpochId& epoch) {
+  absl::StatusOr<Wait> result = absl::NotFoundError("no such communicator");
+  Call([&] {
+    if (Group* group = Find(epoch)) result = group->DescribeWait(NowNs());
+  });
+  return result;
+}
+
 void Reactor::BeginStop() {
   stopping_.store(true);
   Post([] {});

@@ -35,6 +35,7 @@ class Reactor {
   std::vector<GroupStatus> List();
   // NotFound: no such group, or what the group says.
   absl::StatusOr<std::string> Describe(const crypto::EpochId& epoch, uint64_t sequence);
+  absl::StatusOr<Wait> DescribeWait(const crypto::EpochId& epoch);
 
   // Asks the thread to end; Stop() waits for it too. Both idempotent.
   void BeginStop();

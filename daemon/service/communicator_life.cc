@@ -261,4 +261,10 @@ absl::Status CommunicatorManager::DescribeOperation(const Caller& caller,
   return arbiter_.OnDescribe(caller, request, reply);
 }
 
+absl::Status CommunicatorManager::DescribeWait(const Caller& caller,
+                                               const v1::DescribeWaitRequest& request,
+                                               v1::DescribeWaitReply* reply) {
+  return arbiter_.OnDescribeWait(caller, request, reply);
+}
+
 }  // namespace caravan::service

@@ -103,6 +103,8 @@ class CommunicatorManager : public PeerHandler {
   absl::Status EndEpoch(const Caller& caller, const v1::EndEpochRequest& request) override;
   absl::Status DescribeOperation(const Caller& caller, const v1::DescribeOperationRequest& request,
                                  v1::DescribeOperationReply* reply) override;
+  absl::Status DescribeWait(const Caller& caller, const v1::DescribeWaitRequest& request,
+                            v1::DescribeWaitReply* reply) override;
 
  private:
   struct Communicator : LocalSeat {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/service/cluster_testing.h"
 #include "daemon/service/fake_cluster.h"
 #include "daemon/session/reasons.h"
 #include "gmock/gmock.h"
@@ -15,52 +16,6 @@ namespace caravan::service {
 namespace {
 
 using testing::HasSubstr;
-using Result = absl::StatusOr<CommunicatorManager::Created>;
-
-CreateOptions OptionsFor(int rank, int size) {
-  CreateOptions options;
-  options.name = "train";
-  options.root_address = "10.0.0.1:7400";
-  options.rank = rank;
-  options.size = size;
-  options.timeout = absl::Seconds(20);
-  return options;
-}
-
-std::future<Result> Start(FakeCluster& cluster, int node, CreateOptions options) {
-  return std::async(std::launch::async, [&cluster, node, options] {
-    return cluster[node].manager->Create(cluster[node].application, options);
-  });
-}
-
-// All ranks at once; rank i on node i.
-std::vector<uint64_t> StandUp(FakeCluster& cluster, int size, uint32_t lanes = 1) {
-  std::vector<std::future<Result>> creates;
-  for (int i = 0; i < size; ++i) {
-    CreateOptions options = OptionsFor(i, size);
-    options.lanes = lanes;
-    creates.push_back(Start(cluster, i, options));
-  }
-  std::vector<uint64_t> handles;
-  for (auto& create : creates) {
-    Result result = create.get();
-    EXPECT_TRUE(result.ok()) << result.status();
-    handles.push_back(result.ok() ? result->handle : 0);
-    EXPECT_EQ(result.ok() ? result->suite : "", "AES_256_GCM");
-  }
-  return handles;
-}
-
-std::string Text(const absl::Status& status) { return std::string(status.message()); }
-
-engine::Fault MakeFault(int rank, int peer, absl::StatusCode code, std::string message) {
-  engine::Fault fault;
-  fault.code = code;
-  fault.rank = static_cast<uint16_t>(rank);
-  fault.peer = static_cast<uint16_t>(peer);
-  fault.message = std::move(message);
-  return fault;
-}
 
 class Sizes : public testing::TestWithParam<int> {};
 
@@ -113,8 +68,8 @@ TEST(Communicators, ChooseByTheRootsTableOnEveryRank) {
 
 TEST(Communicators, FailAlikeWhenRanksDisagree) {
   FakeCluster cluster(2);
-  std::future<Result> root = Start(cluster, 0, OptionsFor(0, 2));
-  std::future<Result> other = Start(cluster, 1, OptionsFor(1, 4));
+  std::future<CreateResult> root = Start(cluster, 0, OptionsFor(0, 2));
+  std::future<CreateResult> other = Start(cluster, 1, OptionsFor(1, 4));
   absl::Status status = root.get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Text(status), HasSubstr("(node-b)"));
@@ -156,89 +111,12 @@ TEST(Communicators, EndOnAllRanksWhenAnApplicationEnds) {
 
 TEST(Communicators, GiveUpWhenAnApplicationEndsWhileJoining) {
   FakeCluster cluster(3);
-  std::future<Result> root = Start(cluster, 0, OptionsFor(0, 3));
-  std::future<Result> other = Start(cluster, 1, OptionsFor(1, 3));
+  std::future<CreateResult> root = Start(cluster, 0, OptionsFor(0, 3));
+  std::future<CreateResult> other = Start(cluster, 1, OptionsFor(1, 3));
   absl::SleepFor(absl::Milliseconds(100));
   cluster[1].manager->EndApplication(*cluster[1].application);
   EXPECT_THAT(Text(root.get().status()), HasSubstr("rank 1 (node-b) left"));
   EXPECT_FALSE(other.get().ok());
-}
-
-TEST(Communicators, EndWithTheFirstReasonOfSeveral) {
-  FakeCluster cluster(4);
-  StandUp(cluster, 4);
-  for (int i = 0; i < 4; ++i) {
-    cluster[i].engine->group()->on_fault(
-        MakeFault(i, (i + 1) % 4, absl::StatusCode::kDataLoss, absl::StrCat("fault of ", i)));
-  }
-  absl::Status first = cluster[0].engine->Failure();
-  EXPECT_THAT(Text(first), HasSubstr("fault of"));
-  for (int i = 1; i < 4; ++i) EXPECT_EQ(cluster[i].engine->Failure(), first);
-}
-
-struct Loss {
-  const char* name;
-  bool silent;
-};
-class Losses : public testing::TestWithParam<Loss> {};
-
-TEST_P(Losses, OfTheRootAreDecidedByTheNextRank) {
-  FakeCluster cluster(4);
-  StandUp(cluster, 4);
-  (GetParam().silent ? cluster[0].silent : cluster[0].dead) = true;
-  // Rank 2 blames the one that forwards to it, as in a ring.
-  for (int i : {3, 2, 1}) {
-    cluster[i].engine->group()->on_fault(MakeFault(
-        i, i == 2 ? 1 : 0, absl::StatusCode::kDeadlineExceeded, absl::StrCat("fault of ", i)));
-  }
-  absl::Status first = cluster[1].engine->Failure();
-  EXPECT_FALSE(first.ok());
-  EXPECT_EQ(cluster[2].engine->Failure(), first);
-  EXPECT_EQ(cluster[3].engine->Failure(), first);
-}
-
-INSTANTIATE_TEST_SUITE_P(Kinds, Losses, testing::Values(Loss{"Dead", false}, Loss{"Silent", true}),
-                         [](const auto& info) { return info.param.name; });
-
-TEST(Communicators, AskTheArbiterAgainWhereTheSessionClosedMeanwhile) {
-  FakeCluster cluster(2);
-  StandUp(cluster, 2);
-  cluster[1].lost = 1;  // it is not told
-  cluster[0].engine->group()->on_fault(
-      MakeFault(0, 1, absl::StatusCode::kUnavailable, "the arbiter's own"));
-  const absl::Status first = cluster[0].engine->Failure();
-  for (int i = 0; i < 1000 && cluster[1].lost > 0; ++i) absl::SleepFor(absl::Milliseconds(5));
-  ASSERT_LE(cluster[1].lost, 0);
-  cluster[0].lost = 1;
-  cluster[1].engine->group()->on_fault(MakeFault(1, 0, absl::StatusCode::kUnavailable, "another"));
-  EXPECT_EQ(cluster[1].engine->Failure(), first);
-}
-
-TEST(Communicators, ExplainAMismatchFromBothSides) {
-  FakeCluster cluster(2);
-  StandUp(cluster, 2);
-  cluster[0].engine->description = "allreduce(f32 × 1024, sum)";
-  cluster[1].engine->description = "allreduce(f32 × 2048, sum)";
-  engine::Fault fault = MakeFault(1, 0, absl::StatusCode::kInvalidArgument, "mismatch");
-  fault.mismatch = true;
-  fault.sequence = 3;
-  cluster[1].engine->group()->on_fault(fault);
-  for (int i : {0, 1}) {
-    EXPECT_EQ(Text(cluster[i].engine->Failure()),
-              "rank 0 called allreduce(f32 × 1024, sum), rank 1 called allreduce(f32 × 2048, "
-              "sum) as operation 3");
-  }
-}
-
-TEST(Communicators, CutAPeersAccountBetweenCharacters) {
-  FakeCluster cluster(2);
-  StandUp(cluster, 2);
-  cluster[0].engine->description = std::string(255, 'a') + "× and so on";
-  engine::Fault fault = MakeFault(1, 0, absl::StatusCode::kInvalidArgument, "mismatch");
-  fault.mismatch = true;
-  cluster[1].engine->group()->on_fault(fault);
-  EXPECT_THAT(Text(cluster[0].engine->Failure()),
-              HasSubstr("rank 0 called " + std::string(255, 'a') + "…, rank 1 called barrier()"));
 }
 
 TEST(Communicators, EndWhenReattestationFails) {
@@ -369,6 +247,11 @@ TEST(PeerCalls, OfNonMembersAreRefused) {
   report.set_epoch(std::string(32, 'x'));
   EXPECT_EQ(cluster[0].manager->ReportFault(outsider, report, &reply).code(),
             absl::StatusCode::kNotFound);
+  v1::DescribeWaitRequest wait;
+  wait.set_epoch(epoch);
+  v1::DescribeWaitReply waits;
+  EXPECT_EQ(cluster[0].manager->DescribeWait(outsider, wait, &waits).code(),
+            absl::StatusCode::kPermissionDenied);
   EXPECT_TRUE(cluster[0].engine->Failure(absl::Milliseconds(50)).ok());
 }
 

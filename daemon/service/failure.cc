@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/failure.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "daemon/ops/log.h"
 #include "daemon/service/epoch.h"
+#include "daemon/service/waits.h"
 
 namespace caravan::service {
 namespace {
@@ -61,6 +63,18 @@ v1::FaultReport FailureArbiter::DecideHere(const std::shared_ptr<Membership>& me
   return decided;
 }
 
+absl::Status FailureArbiter::Call(const Membership& membership, uint16_t rank, absl::Time deadline,
+                                  const std::function<absl::Status(PeerClient&)>& call) {
+  absl::Status status = absl::UnavailableError("no session");
+  // A session that closes meanwhile says nothing about the peer: a second try takes another one.
+  for (int tries = 0; tries < 2 && absl::IsUnavailable(status); ++tries) {
+    std::shared_ptr<PeerClient> peer = options_.peer(membership, rank, deadline);
+    if (peer == nullptr) break;
+    status = call(*peer);
+  }
+  return status;
+}
+
 absl::Status FailureArbiter::Arbitrate(const std::shared_ptr<Membership>& membership,
                                        v1::FaultReport own) {
   for (uint16_t rank = 0; rank < membership->rank(); ++rank) {
@@ -71,15 +85,11 @@ absl::Status FailureArbiter::Arbitrate(const std::shared_ptr<Membership>& member
     request.set_epoch(ToBytes(membership->epoch()));
     *request.mutable_fault() = own;
     v1::ReportFaultReply reply;
-    absl::Status status = absl::UnavailableError("");
-    // A session that closes meanwhile says nothing about the peer: a second try takes another one.
     const absl::Time deadline =
         absl::Now() + (doubtful ? options_.blamed_try_for : options_.try_for);
-    for (int tries = 0; tries < 2 && absl::IsUnavailable(status); ++tries) {
-      std::shared_ptr<PeerClient> peer = options_.peer(*membership, rank, deadline);
-      if (peer == nullptr) break;
-      status = peer->ReportFault(request, &reply, deadline);
-    }
+    absl::Status status = Call(*membership, rank, deadline, [&](PeerClient& peer) {
+      return peer.ReportFault(request, &reply, deadline);
+    });
     if (!status.ok() || reply.decided().code() == 0) continue;
     bool first = false;
     return ToStatus(End(membership, reply.decided(), &first));
@@ -111,10 +121,35 @@ std::string FailureArbiter::ExplainMismatch(const Membership& membership,
   return absl::StrCat(own_call, ", ", peer_call, " as operation ", fault.sequence);
 }
 
+void FailureArbiter::BlameTheCause(const Membership& membership, engine::Fault* fault) {
+  // Nobody is asked later, so that the last one asked has its time, too.
+  const absl::Time last = absl::Now() + options_.blamed_try_for;
+  auto ask = [&](uint16_t rank) -> absl::StatusOr<v1::DescribeWaitReply> {
+    const absl::Time now = absl::Now();
+    if (membership.decided().has_value()) return absl::AbortedError("the epoch has ended");
+    if (now > last) return absl::AbortedError("it takes too long");
+    v1::DescribeWaitRequest request;
+    request.set_epoch(ToBytes(membership.epoch()));
+    v1::DescribeWaitReply reply;
+    const absl::Time deadline = now + options_.blamed_try_for;
+    absl::Status status = Call(membership, rank, deadline, [&](PeerClient& peer) {
+      return peer.DescribeWait(request, &reply, deadline);
+    });
+    if (!status.ok()) return status;
+    return reply;
+  };
+  auto cause = FollowWaits(*fault, membership, ask);
+  if (!cause.has_value()) return;
+  fault->peer = cause->rank;
+  fault->message.insert(std::min(fault->message.rfind(" ["), fault->message.size()),
+                        absl::StrCat("; ", cause->explanation));
+}
+
 void FailureArbiter::OnFault(const crypto::EpochId& epoch, engine::Fault fault) {
-  options_.workers->Post([this, epoch, fault = std::move(fault)] {
+  options_.workers->Post([this, epoch, fault = std::move(fault)]() mutable {
     std::shared_ptr<Membership> membership = options_.epochs->Find(epoch);
     if (membership == nullptr) return;
+    if (!fault.waits_for.empty()) BlameTheCause(*membership, &fault);
     std::string message = fault.mismatch ? ExplainMismatch(*membership, fault) : fault.message;
     v1::FaultReport report =
         MakeReport(absl::Status(fault.code, message), membership->rank(), fault.peer);
@@ -169,6 +204,21 @@ absl::Status FailureArbiter::OnDescribe(const Caller& caller,
       options_.engine->DescribeOperation((*membership)->epoch(), request.sequence());
   if (!text.ok()) return text.status();
   reply->set_description(*text);
+  return absl::OkStatus();
+}
+
+absl::Status FailureArbiter::OnDescribeWait(const Caller& caller,
+                                            const v1::DescribeWaitRequest& request,
+                                            v1::DescribeWaitReply* reply) {
+  auto membership = FindFor(caller, request.epoch());
+  if (!membership.ok()) return membership.status();
+  absl::StatusOr<engine::Wait> wait = options_.engine->DescribeWait((*membership)->epoch());
+  if (!wait.ok()) return wait.status();
+  reply->set_waits(wait->waits);
+  for (const uint16_t peer : wait->peers) reply->add_peers(peer);
+  reply->set_sequence(wait->sequence);
+  reply->set_idle_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(wait->idle)));
+  reply->set_description(wait->operation);
   return absl::OkStatus();
 }
 

@@ -4,7 +4,8 @@
 //
 // Whoever meets a fault reports it to the lowest rank that answers, itself included. There the
 // first report decides; that rank ends the epoch at every member with this reason and answers with
-// it. Nobody answers: the own fault stands.
+// it. Nobody answers: the own fault stands. Where a fault is that others were waited for in vain,
+// whoever holds them up is looked for first (waits.h).
 #ifndef CARAVAN_DAEMON_SERVICE_FAILURE_H_
 #define CARAVAN_DAEMON_SERVICE_FAILURE_H_
 
@@ -52,6 +53,9 @@ class FailureArbiter {
   absl::Status OnEnd(const Caller& caller, const v1::EndEpochRequest& request);
   absl::Status OnDescribe(const Caller& caller, const v1::DescribeOperationRequest& request,
                           v1::DescribeOperationReply* reply);
+  // FailedPrecondition: it has failed here, or is about to.
+  absl::Status OnDescribeWait(const Caller& caller, const v1::DescribeWaitRequest& request,
+                              v1::DescribeWaitReply* reply);
 
  private:
   // `told`: a member that knows the reason already.
@@ -60,6 +64,11 @@ class FailureArbiter {
   v1::FaultReport End(const std::shared_ptr<Membership>& membership, const v1::FaultReport& decided,
                       bool* first);
   std::string ExplainMismatch(const Membership& membership, const engine::Fault& fault);
+  // Blames whom the chain of waits ends at. Blocks for at most twice blamed_try_for.
+  void BlameTheCause(const Membership& membership, engine::Fault* fault);
+  // `call` a member by `deadline`. Unavailable, too, when there is no session with it.
+  absl::Status Call(const Membership& membership, uint16_t rank, absl::Time deadline,
+                    const std::function<absl::Status(PeerClient&)>& call);
   absl::StatusOr<std::shared_ptr<Membership>> FindFor(const Caller& caller,
                                                       absl::string_view epoch);
 

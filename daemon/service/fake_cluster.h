@@ -93,6 +93,7 @@ class FakeEngine : public engine::Engine {
   absl::StatusOr<std::string> DescribeOperation(const crypto::EpochId&, uint64_t) override {
     return description;
   }
+  absl::StatusOr<engine::Wait> DescribeWait(const crypto::EpochId&) override { return wait; }
   void Stop() override {}
 
   // The only group's configuration, valid while it stands.
@@ -111,6 +112,7 @@ class FakeEngine : public engine::Engine {
   }
 
   std::string description = "barrier()";
+  absl::StatusOr<engine::Wait> wait = engine::Wait();
 
  private:
   // A group's descriptors are its engine's.
@@ -217,6 +219,12 @@ class FakeCluster {
                                    absl::Time deadline) override {
       return Call(deadline, nullptr, [&](const Caller& c) {
         return target_->manager->DescribeOperation(c, request, reply);
+      });
+    }
+    absl::Status DescribeWait(const v1::DescribeWaitRequest& request, v1::DescribeWaitReply* reply,
+                              absl::Time deadline) override {
+      return Call(deadline, nullptr, [&](const Caller& c) {
+        return target_->manager->DescribeWait(c, request, reply);
       });
     }
 

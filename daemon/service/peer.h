@@ -32,6 +32,8 @@ class PeerClient {
   virtual absl::Status DescribeOperation(const v1::DescribeOperationRequest& request,
                                          v1::DescribeOperationReply* reply,
                                          absl::Time deadline) = 0;
+  virtual absl::Status DescribeWait(const v1::DescribeWaitRequest& request,
+                                    v1::DescribeWaitReply* reply, absl::Time deadline) = 0;
 };
 
 // Who calls and for how long.
@@ -56,6 +58,8 @@ class PeerHandler {
   virtual absl::Status DescribeOperation(const Caller& caller,
                                          const v1::DescribeOperationRequest& request,
                                          v1::DescribeOperationReply* reply) = 0;
+  virtual absl::Status DescribeWait(const Caller& caller, const v1::DescribeWaitRequest& request,
+                                    v1::DescribeWaitReply* reply) = 0;
 };
 
 }  // namespace caravan::service

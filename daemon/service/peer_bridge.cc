@@ -59,6 +59,12 @@ class GrpcPeerClient : public PeerClient {
       return stub_->DescribeOperation(context, request, reply);
     });
   }
+  absl::Status DescribeWait(const v1::DescribeWaitRequest& request, v1::DescribeWaitReply* reply,
+                            absl::Time deadline) override {
+    return Call(deadline, nullptr, [&](grpc::ClientContext* context) {
+      return stub_->DescribeWait(context, request, reply);
+    });
+  }
 
  private:
   template <typename Function>
@@ -121,6 +127,11 @@ class PeerBridge::Service : public v1::Peer::Service {
                                  v1::DescribeOperationReply* reply) override {
     return Handle(context,
                   [&](const Caller& c) { return handler_->DescribeOperation(c, *request, reply); });
+  }
+  grpc::Status DescribeWait(grpc::ServerContext* context, const v1::DescribeWaitRequest* request,
+                            v1::DescribeWaitReply* reply) override {
+    return Handle(context,
+                  [&](const Caller& c) { return handler_->DescribeWait(c, *request, reply); });
   }
 
  private:

@@ -41,6 +41,13 @@ class Echo : public PeerHandler {
     reply->set_description("barrier()");
     return absl::OkStatus();
   }
+  absl::Status DescribeWait(const Caller&, const v1::DescribeWaitRequest& request,
+                            v1::DescribeWaitReply* reply) override {
+    if (request.epoch() != "an epoch") return absl::NotFoundError("epoch: is not known here");
+    reply->set_waits(true);
+    reply->add_peers(7);
+    return absl::OkStatus();
+  }
   std::promise<void> left;
 };
 
@@ -82,6 +89,19 @@ TEST_F(PeerBridgeTest, CarriesCallsBothWaysAndKnowsTheCaller) {
   EXPECT_EQ(reply.wrapped_secret(), ToBytes(kA));
   ASSERT_TRUE(at_b_->Client(*b)->Join({}, &reply, Soon(), nullptr).ok());
   EXPECT_EQ(reply.wrapped_secret(), ToBytes(kB));
+}
+
+TEST_F(PeerBridgeTest, CarriesWhomAMemberWaitsFor) {
+  auto [a, b] = Link(1);
+  v1::DescribeWaitRequest request;
+  v1::DescribeWaitReply reply;
+  EXPECT_EQ(at_a_->Client(*a)->DescribeWait(request, &reply, Soon()).code(),
+            absl::StatusCode::kNotFound);
+  request.set_epoch("an epoch");
+  ASSERT_TRUE(at_a_->Client(*a)->DescribeWait(request, &reply, Soon()).ok());
+  EXPECT_TRUE(reply.waits());
+  ASSERT_EQ(reply.peers_size(), 1);
+  EXPECT_EQ(reply.peers(0), 7u);
 }
 
 TEST_F(PeerBridgeTest, CarriesErrorsWhole) {

@@ -23,7 +23,7 @@ namespace {
 
 using service::FakeCluster;
 
-enum Kind : uint8_t { kJoin, kConfirm, kReport, kEnd, kDescribe, kJoinReply, kKinds };
+enum Kind : uint8_t { kJoin, kConfirm, kReport, kEnd, kDescribe, kWait, kJoinReply, kKinds };
 
 // In seeds it stands for the epoch that is alive while they run.
 const std::string& LiveEpoch() {
@@ -87,6 +87,16 @@ class World {
         // Of one that has ended too: fuzzing finds its name where names are compared.
         Require(!status.ok() || epochs_.count(request.epoch()) != 0,
                 "members are told of no other epoch");
+        return;
+      }
+      case kWait: {
+        v1::DescribeWaitRequest request;
+        v1::DescribeWaitReply reply;
+        if (!Parse(bytes, &request)) return;
+        const absl::Status status = manager.DescribeWait(caller, request, &reply);
+        Require(status.ok() || request.epoch() != epoch_, "members are told whom theirs waits for");
+        Require(!status.ok() || epochs_.count(request.epoch()) != 0,
+                "members are told whom no other waits for");
         return;
       }
       case kJoinReply:
@@ -212,14 +222,17 @@ std::vector<std::string> Seeds() {
   v1::DescribeOperationRequest describe;
   describe.set_epoch(LiveEpoch());
   describe.set_sequence(3);
+  v1::DescribeWaitRequest wait;
+  wait.set_epoch(LiveEpoch());
   v1::JoinReply reply;
   *reply.mutable_roster() = ARoster();
   const auto secret = crypto::SecretBytes::Zero(service::kEpochSecretSize);
   reply.set_wrapped_secret(
       *service::WrapEpochSecret(*secret, *secret, service::ComputeEpochId(reply.roster()), 1));
   Require(service::CheckRoster(reply.roster()).ok(), "the seed is a roster");
-  return {Seed(kJoin, join), Seed(kConfirm, confirm),   Seed(kReport, report),
-          Seed(kEnd, end),   Seed(kDescribe, describe), Seed(kJoinReply, reply)};
+  return {Seed(kJoin, join),      Seed(kConfirm, confirm),   Seed(kReport, report),
+          Seed(kEnd, end),        Seed(kDescribe, describe), Seed(kWait, wait),
+          Seed(kJoinReply, reply)};
 }
 
 }  // namespace caravan::fuzz

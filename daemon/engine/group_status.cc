@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Group, as others see it: its deadline, whom it waits for, its figures.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/engine/group.h"
+#include "daemon/engine/obstacles.h"
+
+namespace caravan::engine {
+
+int64_t Group::deadline_ns() const {
+  if (state_.faulted() || !failure_.ok()) return INT64_MAX;
+  const int64_t patience = absl::ToInt64Nanoseconds(state_.config.deadline);
+  const int64_t since = submissions_.waiting_since_ns();
+  int64_t deadline = INT64_MAX;
+  // A lone rank never waits, but for room behind operations that have deadlines of their own.
+  if (since != INT64_MAX && state_.islands.local > 1) deadline = since + patience;
+  if (state_.window.empty()) return deadline;
+  return std::min(deadline, oldest_progress_ns() + patience);
+}
+
+int64_t Group::oldest_progress_ns() const {
+  return std::max(oldest_since_ns_, state_.window.Get(state_.window.begin())->progress_ns);
+}
+
+void Group::CheckDeadline() {
+  if (state_.now_ns < deadline_ns()) return;
+  const std::string waited =
+      absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ");
+  if (state_.window.empty()) {
+    return state_.Raise(absl::StatusCode::kDeadlineExceeded, state_.config.rank, nullptr, 0, 0,
+                        absl::StrCat(waited, submissions_.DescribeWaiting()), "DEADLINE");
+  }
+  const std::vector<Obstacle> obstacles = FindObstacles(state_);
+  const Obstacle& first = obstacles.front();
+  state_.Raise(absl::StatusCode::kDeadlineExceeded, first.peer,
+               state_.window.Get(state_.window.begin()), first.phase, first.chunk,
+               absl::StrCat(waited, first.what), "DEADLINE");
+  state_.fault->waited = state_.config.deadline;
+  if (first.peer == state_.config.rank) return;
+  for (const Obstacle& one : obstacles) state_.fault->waits_for.push_back(one.peer);
+}
+
+GroupStatus Group::Status() const {
+  GroupStatus status;
+  status.name = state_.config.name;
+  status.epoch = state_.config.epoch;
+  status.local = static_cast<uint16_t>(state_.islands.local);
+  status.rank = static_cast<uint16_t>(state_.config.rank * state_.islands.local);
+  status.size = static_cast<uint16_t>(state_.islands.ranks());
+  status.suite = options_.ciphers->Describe(state_.config.suite);
+  status.lanes = state_.lanes_per_peer;
+  status.selector = state_.config.selector;
+  status.operations = state_.operations;
+  status.expected = state_.expected;
+  status.counted = state_.counted;
+  status.tag_failures = state_.tag_failures;
+  status.memory_bytes = state_.memory_bytes();
+  status.failure = failure_;
+  return status;
+}
+
+absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
+  const Described* found = nullptr;
+  for (const Described& d : described_) {
+    if (d.sequence != sequence) continue;
+    const bool pairwise =
+        d.spec.op == collective::Operation::kSend || d.spec.op == collective::Operation::kRecv;
+    if (found == nullptr || !pairwise) found = &d;
+  }
+  if (found == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("no operation with sequence ", sequence, " was submitted lately"));
+  }
+  return found->spec.Describe();
+}
+
+absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) const {
+  if (!failure_.ok()) return absl::FailedPreconditionError("the communicator has failed");
+  if (state_.faulted() && state_.fault->code != absl::StatusCode::kDeadlineExceeded) {
+    return absl::FailedPreconditionError("the communicator is about to fail");
+  }
+  Wait wait;
+  const int64_t since = submissions_.waiting_since_ns();
+  if (!state_.window.empty()) {
+    const Operation& oldest = *state_.window.Get(state_.window.begin());
+    wait.waits = true;
+    for (const Obstacle& one : FindObstacles(state_)) wait.peers.push_back(one.peer);
+    wait.sequence = oldest.sequence;
+    wait.idle = absl::Nanoseconds(now_ns - oldest_progress_ns());
+    wait.operation = oldest.plan().spec.Describe();
+  } else if (since != INT64_MAX && state_.islands.local > 1) {
+    wait.waits = true;
+    wait.peers = {state_.config.rank};
+    wait.sequence = state_.next_collective;
+    wait.idle = absl::Nanoseconds(now_ns - since);
+    wait.operation = submissions_.DescribeWaiting();
+  }
+  return wait;
+}
+
+}  // namespace caravan::engine
