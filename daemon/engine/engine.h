@@ -49,7 +49,7 @@ struct Wait {
   bool waits = false;           // false: nothing is outstanding
   std::vector<uint16_t> peers;  // the members waited for; the own rank where there is none
   uint64_t sequence = 0;
-  absl::Duration idle;    // without progress
+  absl::Duration idle;    // without progress, or since the last operation
   std::string operation;  // "allreduce(f32 × 1024, sum)", or which local rank has yet to call it
 };
 

@@ -174,6 +174,37 @@ TEST_P(EngineIslandsTest, RefusesMessagesBetweenRanks) {
   EXPECT_THAT(fault->message, HasSubstr("split it so that each node has one"));
 }
 
+// What it waits for moves, though for longer than the deadline.
+TEST(EngineIslands, ARankMaySubmitAheadOfItsSibling) {
+  static crypto::RecordCipherFactory* const sealed = crypto::SealedRecords().release();
+  Engine::Options options;
+  options.ciphers = sealed;
+  options.step_hook = [](uint16_t, uint64_t sequence, const collective::Step&) {
+    if (sequence == 0) absl::SleepFor(absl::Milliseconds(15));
+  };
+  const auto slow = *Engine::Start(std::move(options));
+  const auto quick = StartEnginesForTest(1);
+  CommunicatorOptionsForTest communicator;
+  communicator.local = 2;
+  communicator.deadline = absl::Milliseconds(500);
+  CommunicatorForTest comm({slow.get(), quick[0].get()}, communicator);
+  constexpr uint64_t kCount = 1 << 17;
+  const auto submit = [&](int rank) {
+    const BufferForTest buffer = comm.Allocate(rank, kCount * sizeof(float));
+    return comm.ring(rank).Submit(
+        EntryForTest(Op::kAllReduce, kCount, DataType::kFloat32, buffer, buffer));
+  };
+  for (int rank = 0; rank < comm.size(); ++rank) submit(rank);
+  submit(0);
+  const absl::Time start = absl::Now();
+  for (int rank = 0; rank < comm.size(); ++rank)
+    ASSERT_EQ(comm.ring(rank).Wait(0), absl::OkStatus());
+  EXPECT_GT(absl::Now() - start, communicator.deadline);
+  for (int rank = 1; rank < comm.size(); ++rank) submit(rank);
+  for (int rank = 0; rank < comm.size(); ++rank)
+    ASSERT_EQ(comm.ring(rank).Wait(1), absl::OkStatus());
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, EngineIslandsTest,
                          ::testing::Values(Islands{1, 4}, Islands{2, 2}, Islands{3, 3}),
                          [](const auto& info) {

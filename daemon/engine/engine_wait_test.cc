@@ -114,6 +114,7 @@ TEST_F(EngineWaitTest, NamesWhoOwesARecordAndWhoHasNothingOutstanding) {
   EXPECT_FALSE(idle->waits);
   EXPECT_THAT(idle->peers, IsEmpty());
   EXPECT_THAT(idle->operation, IsEmpty());
+  EXPECT_GE(idle->idle, last.idle);
 }
 
 TEST_F(EngineWaitTest, SaysSoWhileItsOwnDeadlineHasNotEndedItYet) {

@@ -14,12 +14,12 @@ namespace caravan::engine {
 int64_t Group::deadline_ns() const {
   if (state_.faulted() || !failure_.ok()) return INT64_MAX;
   const int64_t patience = absl::ToInt64Nanoseconds(state_.config.deadline);
+  // Whoever submits ahead waits for what is outstanding first.
+  if (!state_.window.empty()) return oldest_progress_ns() + patience;
   const int64_t since = submissions_.waiting_since_ns();
-  int64_t deadline = INT64_MAX;
   // A lone rank never waits, but for room behind operations that have deadlines of their own.
-  if (since != INT64_MAX && state_.islands.local > 1) deadline = since + patience;
-  if (state_.window.empty()) return deadline;
-  return std::min(deadline, oldest_progress_ns() + patience);
+  if (since == INT64_MAX || state_.islands.local == 1) return INT64_MAX;
+  return std::max(since, oldest_since_ns_) + patience;
 }
 
 int64_t Group::oldest_progress_ns() const {
@@ -84,6 +84,7 @@ absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) const {
     return absl::FailedPreconditionError("the communicator is about to fail");
   }
   Wait wait;
+  wait.idle = absl::Nanoseconds(now_ns - oldest_since_ns_);
   const int64_t since = submissions_.waiting_since_ns();
   if (!state_.window.empty()) {
     const Operation& oldest = *state_.window.Get(state_.window.begin());
@@ -96,7 +97,7 @@ absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) const {
     wait.waits = true;
     wait.peers = {state_.config.rank};
     wait.sequence = state_.next_collective;
-    wait.idle = absl::Nanoseconds(now_ns - since);
+    wait.idle = absl::Nanoseconds(now_ns - std::max(since, oldest_since_ns_));
     wait.operation = submissions_.DescribeWaiting();
   }
   return wait;

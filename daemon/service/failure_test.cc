@@ -140,6 +140,7 @@ TEST(Communicators, NameTheApplicationThatCallsNothing) {
   FakeCluster cluster(3);
   StandUp(cluster, 3);
   Chain(cluster);
+  cluster[2].engine->wait->idle = absl::Seconds(1);
   cluster[0].engine->group()->on_fault(MakeDeadline(0, 1));
   for (int i : {0, 1, 2}) {
     EXPECT_THAT(Text(cluster[i].engine->Failure()),

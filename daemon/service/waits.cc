@@ -31,18 +31,19 @@ class Search {
         return Cause(i, absl::StrCat(name, " does not answer"));
       }
       if (!reply.ok()) return std::nullopt;
-      if (!reply->waits()) {
+      const bool moves = absl::Milliseconds(reply->idle_ms()) < fault_.waited / 2;
+      if (!reply->waits() && !moves) {
         return Cause(
             i, absl::StrCat("the application of ", name, " has not called the next operation"));
       }
       for (const uint32_t peer : reply->peers()) {
         if (peer >= membership_.size()) return std::nullopt;
       }
-      if (reply->peers_size() == 0) return std::nullopt;
+      if (reply->peers_size() == 0 && reply->waits()) return std::nullopt;
       if (reply->peers_size() == 1 && reply->peers(0) == rank) {
         return Cause(i, absl::StrCat(name, " waits for no other: ", Described(*reply)));
       }
-      if (absl::Milliseconds(reply->idle_ms()) < fault_.waited / 2) {
+      if (moves) {
         slow = slow.value_or(i);
         continue;
       }

@@ -32,8 +32,8 @@ using AskWait = std::function<absl::StatusOr<v1::DescribeWaitReply>(uint16_t ran
 // nearest first. The cause is the first that
 //   - does not answer, or
 //   - waits for nobody else, or has nothing outstanding: its application calls nothing;
-// where there is none, the first that has waited for less than half as long as the reporter: it
-// moves, if slowly.
+// where there is none, the first that has waited or done nothing for less than half as long as the
+// reporter: it moves, if slowly.
 // Nothing, and the fault stands as it is: all wait in circles; somebody gave another error, which
 // means that a reason is being agreed on already; or an answer names no member.
 std::optional<WaitCause> FollowWaits(const engine::Fault& fault, const Membership& membership,

@@ -41,7 +41,11 @@ class WaitsTest : public testing::Test {
     reply.set_description("allreduce(f32 × 8, sum)");
     says_[rank] = reply;
   }
-  void CallsNothing(uint16_t rank) { says_[rank] = v1::DescribeWaitReply(); }
+  void CallsNothing(uint16_t rank, absl::Duration idle = absl::Seconds(9)) {
+    v1::DescribeWaitReply reply;
+    reply.set_idle_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(idle)));
+    says_[rank] = reply;
+  }
 
   std::optional<WaitCause> Follow(std::vector<uint16_t> from) {
     engine::Fault fault;
@@ -122,6 +126,14 @@ TEST_F(WaitsTest, EndAtAMemberThatMoves) {
 TEST_F(WaitsTest, BlameTheNeighbourThatMovesAsBefore) {
   Waits(1, {2}, absl::Seconds(4));
   ExpectNothing({1});
+}
+
+TEST_F(WaitsTest, GiveAnApplicationTimeToCallTheNextOperation) {
+  CallsNothing(1, absl::Seconds(1));
+  Waits(2, {3});
+  const auto cause = Follow({1, 2});
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_EQ(cause->rank, 3);
 }
 
 TEST_F(WaitsTest, InACircleBlameNobodyElse) {
