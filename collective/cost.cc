@@ -112,9 +112,8 @@ Price PriceOf(const Load& load, const Rates& rates, int size) {
   price.link_ns = most_bytes * on_node * across / rates.link_bytes_per_second * 1e9;
   price.rounds_ns = load.path.rounds * rates.latency_ns;
   price.first_record_ns = ProcessorNs(load.first_record, rates);
-  price.total_ns =
-      price.first_record_ns +
-      std::max(price.rounds_ns + std::max(busiest, price.link_ns), price.shared_ns);
+  price.total_ns = price.first_record_ns +
+                   std::max(price.rounds_ns + std::max(busiest, price.link_ns), price.shared_ns);
   return price;
 }
 
