@@ -108,7 +108,7 @@ double ProcessorNs(const Effort& effort, const Rates& rates);
 struct Price {
   double total_ns = 0;
   double first_record_ns = 0;  // its way through other ranks
-  double rounds_ns = 0;        // their latency
+  double rounds_ns = 0;        // the rounds' latency
   double processor_ns = 0;     // of the busiest rank
   double link_ns = 0;
   double shared_ns = 0;  // of a node's processors, for all its ranks

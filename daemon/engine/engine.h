@@ -46,10 +46,11 @@ struct Fault {
 
 // What holds up a member's oldest operation.
 struct Wait {
-  bool waits = false;           // false: nothing is outstanding
-  std::vector<uint16_t> peers;  // the members waited for; the own rank where there is none
+  bool waits = false;  // false: nothing is outstanding
+  // The members waited for, the own rank where there is none; empty while it moves.
+  std::vector<uint16_t> peers;
   uint64_t sequence = 0;
-  absl::Duration idle;    // without progress, or since the last operation
+  absl::Duration idle;    // without progress; since the last operation, or since it stands
   std::string operation;  // "allreduce(f32 × 1024, sum)", or which local rank has yet to call it
 };
 

@@ -43,18 +43,23 @@ class EngineWaitTest : public ::testing::Test {
     options.connect = [this, third](int, int b, int) {
       auto [first, second] = ConnectedPairForTest(false, kSocketBuffer);
       if (b != 2 || third == Third::kWorks) return std::pair(first, second);
-      held_.push_back(std::exchange(second, -1));
+      const int to = std::exchange(second, -1);
+      held_.push_back(to);
       if (third == Third::kDeaf) {
         const auto [inner, outer] = ConnectedPairForTest(false, kSocketBuffer);
         second = outer;
         held_.push_back(inner);
-        relays_.emplace_back([this, from = inner, to = held_[held_.size() - 2]] {
+        relays_.emplace_back([this, from = inner, to] {
           std::vector<char> bytes(kSocketBuffer);
           for (ssize_t left = 0, sent = 0; !stop_;) {
             if (left <= 0) left = recv(from, bytes.data(), bytes.size(), sent = 0);
             const ssize_t n = left <= 0 ? -1 : send(to, bytes.data() + sent, left, MSG_NOSIGNAL);
-            if (n > 0) left -= n, sent += n;
-            if (n <= 0) absl::SleepFor(absl::Microseconds(200));
+            if (n <= 0) {
+              absl::SleepFor(absl::Microseconds(200));
+              continue;
+            }
+            left -= n;
+            sent += n;
           }
         });
       }

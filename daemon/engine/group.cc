@@ -284,6 +284,7 @@ bool Group::CompleteOperations() {
 
 bool Group::Turn(int64_t now_ns) {
   state_.now_ns = now_ns;
+  if (oldest_since_ns_ == 0) oldest_since_ns_ = now_ns;
   if (!failure_.ok()) {
     return CompleteAllFailed();
   }

@@ -44,7 +44,7 @@ class Group {
   std::vector<std::unique_ptr<Lane>>& lanes() { return state_.lanes; }
   GroupStatus Status() const;
   absl::StatusOr<std::string> Describe(uint64_t sequence) const;
-  absl::StatusOr<Wait> DescribeWait(int64_t now_ns) const;
+  absl::StatusOr<Wait> DescribeWait(int64_t now_ns);
 
  private:
   Group(GroupConfig config, const Engine::Options& options, Submissions submissions);
@@ -64,6 +64,7 @@ class Group {
   void CheckDeadline();
   // When the oldest outstanding operation last moved.
   int64_t oldest_progress_ns() const;
+  const std::vector<uint16_t>& PeersWaitedFor(int64_t now_ns);
   void ReportFault();
 
   const Engine::Options options_;
@@ -79,7 +80,13 @@ class Group {
   std::unique_ptr<Operation> ahead_;
   std::shared_ptr<const Program> last_program_;
   uint64_t first_unreleased_ = 0;
-  int64_t oldest_since_ns_ = 0;
+  int64_t oldest_since_ns_ = 0;  // when the last operation ended, or the first turn was
+  // Whom the oldest operation waited for when somebody asked.
+  struct Standstill {
+    int64_t progress_ns = 0;
+    int64_t seen_ns = 0;
+    std::vector<uint16_t> peers;
+  } standstill_;
   size_t first_lane_ = 0;
   bool reported_ = false;
   absl::Status failure_;

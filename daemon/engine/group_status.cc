@@ -6,10 +6,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "daemon/engine/group.h"
 #include "daemon/engine/obstacles.h"
 
 namespace caravan::engine {
+namespace {
+
+// Any member may ask whom this one waits for, as often as it likes, and looking takes as long as
+// the plan is. What moved this lately is not looked at, the rest no more often than that.
+constexpr int64_t kStillNs = 50'000'000;
+constexpr int64_t kLookAgainNs = 100'000'000;
+
+}  // namespace
 
 int64_t Group::deadline_ns() const {
   if (state_.faulted() || !failure_.ok()) return INT64_MAX;
@@ -78,20 +87,29 @@ absl::StatusOr<std::string> Group::Describe(uint64_t sequence) const {
   return found->spec.Describe();
 }
 
-absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) const {
+const std::vector<uint16_t>& Group::PeersWaitedFor(int64_t now_ns) {
+  const int64_t progress = oldest_progress_ns();
+  if (standstill_.progress_ns != progress || now_ns - standstill_.seen_ns >= kLookAgainNs) {
+    standstill_ = {progress, now_ns, {}};
+    for (const Obstacle& one : FindObstacles(state_)) standstill_.peers.push_back(one.peer);
+  }
+  return standstill_.peers;
+}
+
+absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) {
   if (!failure_.ok()) return absl::FailedPreconditionError("the communicator has failed");
   if (state_.faulted() && state_.fault->code != absl::StatusCode::kDeadlineExceeded) {
     return absl::FailedPreconditionError("the communicator is about to fail");
   }
   Wait wait;
-  wait.idle = absl::Nanoseconds(now_ns - oldest_since_ns_);
+  if (oldest_since_ns_ != 0) wait.idle = absl::Nanoseconds(now_ns - oldest_since_ns_);
   const int64_t since = submissions_.waiting_since_ns();
   if (!state_.window.empty()) {
     const Operation& oldest = *state_.window.Get(state_.window.begin());
     wait.waits = true;
-    for (const Obstacle& one : FindObstacles(state_)) wait.peers.push_back(one.peer);
     wait.sequence = oldest.sequence;
     wait.idle = absl::Nanoseconds(now_ns - oldest_progress_ns());
+    if (wait.idle >= absl::Nanoseconds(kStillNs)) wait.peers = PeersWaitedFor(now_ns);
     wait.operation = oldest.plan().spec.Describe();
   } else if (since != INT64_MAX && state_.islands.local > 1) {
     wait.waits = true;

@@ -20,7 +20,8 @@ std::vector<Obstacle> FindObstacles(const GroupState& state) {
   std::vector<bool> parked(size_t{state.config.size} * state.lanes_per_peer);
   for (const std::unique_ptr<Lane>& lane : state.lanes) parked[lane->id] = lane->parked_at != 0;
   const std::vector<collective::Step>& steps = oldest.plan().steps;
-  for (uint32_t i = 0; i < steps.size(); ++i) {
+  const size_t others = size_t{state.config.size} - 1;
+  for (uint32_t i = 0; i < steps.size() && obstacles.size() < others; ++i) {
     const collective::Step& step = steps[i];
     const bool receives =
         step.kind == collective::StepKind::kOpen || step.kind == collective::StepKind::kRelay;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "daemon/service/fake_cluster.h"
 #include "gtest/gtest.h"
 

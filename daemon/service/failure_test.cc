@@ -144,7 +144,7 @@ TEST(Communicators, NameTheApplicationThatCallsNothing) {
   cluster[0].engine->group()->on_fault(MakeDeadline(0, 1));
   for (int i : {0, 1, 2}) {
     EXPECT_THAT(Text(cluster[i].engine->Failure()),
-                HasSubstr("the application of rank 2 (node-c) has not called the next operation"));
+                HasSubstr("the application of rank 2 (node-c) has called no further operation"));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/waits.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,28 +28,30 @@ class Search {
       const uint16_t rank = asked_[i].rank;
       const std::string name = membership_.Name(rank);
       absl::StatusOr<v1::DescribeWaitReply> reply = ask_(rank);
-      if (absl::IsDeadlineExceeded(reply.status()) || absl::IsUnavailable(reply.status())) {
-        return Cause(i, absl::StrCat(name, " does not answer"));
+      switch (reply.status().code()) {
+        case absl::StatusCode::kOk:
+          break;
+        case absl::StatusCode::kDeadlineExceeded:
+        case absl::StatusCode::kUnavailable:
+          return Cause(i, absl::StrCat(name, " does not answer"));
+        case absl::StatusCode::kNotFound:
+        case absl::StatusCode::kFailedPrecondition:
+        case absl::StatusCode::kAborted:
+          return std::nullopt;
+        default:
+          continue;
       }
-      if (!reply.ok()) return std::nullopt;
-      const bool moves = absl::Milliseconds(reply->idle_ms()) < fault_.waited / 2;
-      if (!reply->waits() && !moves) {
-        return Cause(
-            i, absl::StrCat("the application of ", name, " has not called the next operation"));
-      }
-      for (const uint32_t peer : reply->peers()) {
-        if (peer >= membership_.size()) return std::nullopt;
-      }
-      if (reply->peers_size() == 0 && reply->waits()) return std::nullopt;
-      if (reply->peers_size() == 1 && reply->peers(0) == rank) {
-        return Cause(i, absl::StrCat(name, " waits for no other: ", Described(*reply)));
-      }
-      if (moves) {
+      if (Moves(*reply)) {
         slow = slow.value_or(i);
-        continue;
+      } else if (!reply->waits()) {
+        return Cause(i,
+                     absl::StrCat("the application of ", name, " has called no further operation"));
+      } else if (reply->peers_size() == 1 && reply->peers(0) == rank) {
+        return Cause(i, absl::StrCat(name, " waits for no other: ", Described(*reply)));
+      } else if (NamesMembers(*reply)) {
+        for (const uint32_t peer : reply->peers()) Add(static_cast<uint16_t>(peer), i);
+        asked_[i].operation = Described(*reply);
       }
-      for (const uint32_t peer : reply->peers()) Add(static_cast<uint16_t>(peer), i);
-      asked_[i].reply = *std::move(reply);
     }
     // The one that is blamed already needs no words.
     if (!slow.has_value() || asked_[*slow].rank == fault_.peer) return std::nullopt;
@@ -61,13 +64,24 @@ class Search {
   struct Asked {
     uint16_t rank = 0;
     size_t from = kReporter;  // who waits for it: an index into asked_
-    v1::DescribeWaitReply reply;
+    std::string operation;    // where it waits for others itself
   };
 
   void Add(uint16_t rank, size_t from) {
     if (known_[rank]) return;
     known_[rank] = true;
-    asked_.push_back({rank, from, {}});
+    asked_.push_back({rank, from, ""});
+  }
+
+  bool Moves(const v1::DescribeWaitReply& reply) const {
+    return reply.idle_ms() < static_cast<uint64_t>(std::max<int64_t>(
+                                 absl::ToInt64Milliseconds(fault_.waited / 2), 0));
+  }
+
+  bool NamesMembers(const v1::DescribeWaitReply& reply) const {
+    if (reply.peers_size() > membership_.size()) return false;
+    return std::all_of(reply.peers().begin(), reply.peers().end(),
+                       [&](uint32_t peer) { return peer < membership_.size(); });
   }
 
   static std::string Described(const v1::DescribeWaitReply& reply) {
@@ -83,7 +97,7 @@ class Search {
       const Asked& from = asked_[asked_[i].from];
       chain.insert(chain.begin(),
                    absl::StrCat(membership_.Name(from.rank), " waits for ",
-                                membership_.Name(asked_[i].rank), " in ", Described(from.reply)));
+                                membership_.Name(asked_[i].rank), " in ", from.operation));
     }
     if (asked_[i].rank != fault_.peer) {
       chain.insert(chain.begin(), absl::StrCat(membership_.Name(fault_.rank), " waits for ",

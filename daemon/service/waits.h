@@ -24,18 +24,18 @@ struct WaitCause {
   std::string explanation;
 };
 
-// Whom a member waits for. DeadlineExceeded, Unavailable: it does not answer. Any other error ends
-// the search.
+// Whom a member waits for. DeadlineExceeded, Unavailable: it does not answer.
 using AskWait = std::function<absl::StatusOr<v1::DescribeWaitReply>(uint16_t rank)>;
 
 // Asks those that `fault.waits_for` names, then those that they wait for, each member at most once,
 // nearest first. The cause is the first that
 //   - does not answer, or
-//   - waits for nobody else, or has nothing outstanding: its application calls nothing;
-// where there is none, the first that has waited or done nothing for less than half as long as the
-// reporter: it moves, if slowly.
-// Nothing, and the fault stands as it is: all wait in circles; somebody gave another error, which
-// means that a reason is being agreed on already; or an answer names no member.
+//   - has waited, or done nothing, for at least half as long as the reporter, and waits for nobody
+//     else or has nothing outstanding: its application calls nothing;
+// where there is none, the first that has waited for less: it moves, if slowly.
+// Nothing, and the fault stands as it is: all wait in circles; or somebody gave NotFound,
+// FailedPrecondition or Aborted, which means that a reason is being agreed on already. Answers that
+// make no sense, and other errors, lead no further.
 std::optional<WaitCause> FollowWaits(const engine::Fault& fault, const Membership& membership,
                                      const AskWait& ask);
 

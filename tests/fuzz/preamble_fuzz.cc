@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 
 #include "crypto/key_tree.h"
 #include "daemon/transport/data_connection.h"

@@ -142,7 +142,7 @@ class Strikes : public ::testing::TestWithParam<Case> {
         // up.
         EXPECT_THAT(reason, HasSubstr(victim == Victim::kApplication
                                           ? absl::StrCat("the application of ", named,
-                                                         " has not called the next operation")
+                                                         " has called no further operation")
                                           : absl::StrCat(named, " does not answer")));
         return;
       case Blow::kDeaf:
