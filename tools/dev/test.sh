@@ -3,7 +3,7 @@
 
 . tools/dev/fuzz.sh
 
-readonly TSAN_TARGETS=(//daemon/transport/... //daemon/engine/... //daemon/session/... //client/...)
+readonly TSAN_TARGETS=(//daemon/... //client/...)
 # Of each fuzzer; less where the tests took so long that all of it would end after END_SECONDS:
 # continuous integration stops at 90 minutes.
 FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-60}"
