@@ -34,6 +34,8 @@ class Bridge {
   // Appends this side's end to `out` when it is due and not yet sent.
   void AppendEnd(std::string* out);
 
+  // Nothing passes any more, or soon.
+  bool ended() const { return peer_ended_ || !local_.open(); }
   int fd() const { return local_.get(); }  // -1 once closed
   bool wants_write() const { return local_.open() && !to_local_.empty(); }
   bool full() const { return local_.open() && to_local_.size() - taken_ >= kBridgeBuffer; }

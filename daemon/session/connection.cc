@@ -94,6 +94,12 @@ absl::Status Connection::Step() {
   if (status.ok())
     status = PumpBridges((fds[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0,
                          (fds[3].revents & (POLLIN | POLLHUP | POLLERR)) != 0);
+  // Calls need both streams: who wants to make one needs another session.
+  if (session_ != nullptr && std::any_of(bridges_.begin(), bridges_.end(), [](const auto& bridge) {
+        return bridge.has_value() && bridge->ended();
+      })) {
+    session_->SetDraining();
+  }
   if (status.ok()) status = WriteNetwork();
   return status;
 }
@@ -134,7 +140,7 @@ absl::Status Connection::CheckDrained() {
       now < *draining_since_ + absl::ToChronoNanoseconds(options_.drain_limit)) {
     return absl::OkStatus();
   }
-  return Refusal(StatusCode::kCancelled, kClosed, "a newer session has taken over");
+  return Refusal(StatusCode::kCancelled, kClosed, "it drained, and nobody uses it any more");
 }
 
 absl::Status Connection::ReadNetwork() {

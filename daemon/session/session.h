@@ -53,9 +53,9 @@ class Session {
   // Idempotent; the first reason wins.
   virtual void Close(absl::Status reason) = 0;
 
-  // A newer session with the same peer has taken over. This one finishes what was begun over it,
-  // and nothing new may be begun: refuse that with reason REPLACED. It closes by itself, see
-  // ManagerOptions::drain_idle.
+  // A newer session with the same peer has taken over, or one of the two streams has ended. This
+  // one finishes what was begun over it, and nothing new may be begun: refuse that with reason
+  // REPLACED. It closes by itself, see ManagerOptions::drain_idle.
   virtual bool draining() const { return false; }
 };
 

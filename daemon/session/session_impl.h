@@ -70,7 +70,7 @@ class SessionImpl final : public Session {
 
   // The connection's side.
   void SetRound(uint32_t round, absl::Time when, attestation::Appraisal appraisal);
-  // The manager's side: a newer session has taken over.
+  // A newer session has taken over (the manager's side), or a stream has ended (the connection's).
   void SetDraining();
   // The connection has ended.
   void SetClosed(absl::Status reason);

@@ -110,6 +110,25 @@ TEST(SessionManager, TheEndOfAStreamLeavesTheOther) {
   EXPECT_TRUE(near->status().ok());
 }
 
+// Calls end when the other side does not answer for long, as where its machine was paused; the two
+// nodes then go on over another session.
+TEST(SessionManager, NothingNewIsBegunOverASessionWhoseStreamEnded) {
+  LoopbackNode a, b;
+  std::shared_ptr<Session> near = *a.Connect(b);
+  std::shared_ptr<Session> far = b.SessionWith(a);
+  ASSERT_NE(far, nullptr);
+  Pipe first(*near, *far), second(*far, *near);
+  close(std::exchange(second.near, -1));
+  ASSERT_TRUE(Eventually([&] { return near->draining() && far->draining(); }));
+  EXPECT_TRUE(near->status().ok());
+  EXPECT_TRUE(far->status().ok());
+  EXPECT_EQ(a.manager->FindPeer(b.manager->local_spki()), nullptr);
+  absl::StatusOr<std::shared_ptr<Session>> other = a.Connect(b);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_NE(*other, near);
+  EXPECT_NE((*other)->id(), near->id());
+}
+
 TEST(SessionManager, ConnectReturnsTheOpenSession) {
   LoopbackNode a, b;
   std::shared_ptr<Session> first = *a.Connect(b);
