@@ -136,7 +136,8 @@ struct CommunicatorOptions {
 class Communicator {
  public:
   // Blocks until all ranks have joined and every pair is attested and confirmed, or
-  // create_timeout. Every rank gets the same error.
+  // create_timeout. All ranks that wait get the same error; one that comes later waits for a new
+  // attempt of all.
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
       Node& node, const Rendezvous& rendezvous, int rank, int size,
       const CommunicatorOptions& options = {});

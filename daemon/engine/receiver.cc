@@ -313,7 +313,10 @@ void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
           absl::StrCat("a record that claims to be ", claim, " has a tag that does not match"),
           "RECORD_TAG");
   } else if (IsPast(lane, header)) {
-    raise(absl::StatusCode::kDataLoss, absl::StrCat("a record of ", claim, ", taken before"),
+    raise(absl::StatusCode::kDataLoss,
+          absl::StrCat("a record of ", claim,
+                       ", which has ended here: it was taken before, or the ranks called that "
+                       "operation differently, with another root say"),
           "RECORD_REPLAYED");
   } else if ((header.op == send) != (operation.wire_op == send) ||
              header.sequence == operation.sequence) {

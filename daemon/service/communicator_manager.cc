@@ -295,6 +295,10 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
     timed.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(left)));
     absl::Status status = root->Join(timed, &reply, deadline, &communicator.cancellation);
     if (status.ok()) break;
+    // Its own answer to a rank that has waited in vain comes before.
+    if (absl::IsDeadlineExceeded(status) && absl::Now() >= deadline) {
+      return at_root(absl::DeadlineExceededError("it does not answer"));
+    }
     // The root knows of a newer session a moment before this node does.
     if (session::ReasonOf(status) != session::kReplaced || absl::Now() + kReplaceWait >= deadline) {
       return status;

@@ -52,6 +52,18 @@ TEST_P(Sizes, StandOnAllRanksWithTheSameKeys) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Sizes, testing::Values(1, 2, 3, 5, 8));
 
+TEST(Communicators, NameARootThatDoesNotAnswer) {
+  FakeCluster cluster(2);
+  cluster[0].silent = true;
+  CreateOptions options = OptionsFor(1, 2);
+  options.timeout = absl::Milliseconds(300);
+  const CreateResult created = Start(cluster, 1, options).get();
+  EXPECT_EQ(created.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(created.status().message()),
+              HasSubstr("rank 1 (node-b) could not reach the root at 10.0.0.1:7400: it does not "
+                        "answer"));
+}
+
 TEST(Communicators, ChooseByTheRootsTableOnEveryRank) {
   FakeCluster cluster(3);
   StandUp(cluster, 3, /*lanes=*/0);

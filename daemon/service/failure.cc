@@ -114,11 +114,13 @@ std::string FailureArbiter::ExplainMismatch(const Membership& membership,
   auto called = [](uint16_t rank, absl::string_view what) {
     return absl::StrCat("rank ", rank, " called ", what);
   };
+  const std::string theirs = Shortened(reply.description(), kMaxDescription);
   std::string own_call = called(membership.rank(), *ours);
-  std::string peer_call = called(fault.peer, Shortened(reply.description(), kMaxDescription));
+  std::string peer_call = called(fault.peer, theirs);
   // The lower rank first, so that both sides would say the same.
   if (fault.peer < membership.rank()) std::swap(own_call, peer_call);
-  return absl::StrCat(own_call, ", ", peer_call, " as operation ", fault.sequence);
+  return absl::StrCat(own_call, ", ", peer_call, " as operation ", fault.sequence,
+                      theirs == *ours ? ", by another algorithm or with other counts" : "");
 }
 
 void FailureArbiter::BlameTheCause(const Membership& membership, engine::Fault* fault) {

@@ -83,6 +83,17 @@ TEST(Communicators, ExplainAMismatchFromBothSides) {
   }
 }
 
+TEST(Communicators, SayWhatDiffersWhereTheAccountsDoNot) {
+  FakeCluster cluster(2);
+  StandUp(cluster, 2);
+  engine::Fault fault = MakeFault(1, 0, absl::StatusCode::kInvalidArgument, "mismatch");
+  fault.mismatch = true;
+  cluster[1].engine->group()->on_fault(fault);
+  EXPECT_EQ(Text(cluster[0].engine->Failure()),
+            "rank 0 called barrier(), rank 1 called barrier() as operation 0, by another algorithm "
+            "or with other counts");
+}
+
 TEST(Communicators, CutAPeersAccountBetweenCharacters) {
   FakeCluster cluster(2);
   StandUp(cluster, 2);
