@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "daemon/ops/log.h"
@@ -49,8 +50,11 @@ int Dial() {
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, Path().c_str(), sizeof(address.sun_path) - 1);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  Require(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
-          "the server still takes connections");
+  int failed = -1;
+  do {  // the fuzzer's clock interrupts calls
+    failed = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  } while (failed != 0 && errno == EINTR);
+  Require(failed == 0, "the server still takes connections");
   return fd;
 }
 

@@ -4,11 +4,13 @@
 // hello has one encoding; the listener lives on.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 
 #include "crypto/key_tree.h"
@@ -40,6 +42,20 @@ int StartListener() {
   return listener->release()->port();  // for the process's life
 }
 
+// The fuzzer's clock interrupts calls; a connection that was begun goes on.
+bool Connect(int fd, const sockaddr_in& address) {
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return true;
+  if (errno != EINTR) return false;
+  pollfd made = {fd, POLLOUT, 0};
+  while (poll(&made, 1, -1) < 0 && errno == EINTR) {
+  }
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  errno = error;
+  return error == 0;
+}
+
 // Each connection from an address of its own: ports of ended ones may stay taken for a minute, and
 // there are more connections in that time than ports.
 int Dial(int port) {
@@ -54,7 +70,7 @@ int Dial(int port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&source), sizeof(source)) != 0 ||
-      connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+      !Connect(fd, address)) {
     std::perror("dialling the listener");
     Require(false, "the listener still takes connections");
   }
