@@ -74,8 +74,7 @@ class Search {
   }
 
   bool Moves(const v1::DescribeWaitReply& reply) const {
-    return reply.idle_ms() < static_cast<uint64_t>(std::max<int64_t>(
-                                 absl::ToInt64Milliseconds(fault_.waited / 2), 0));
+    return reply.idle_ms() < static_cast<uint64_t>(absl::ToInt64Milliseconds(fault_.waited / 2));
   }
 
   bool NamesMembers(const v1::DescribeWaitReply& reply) const {

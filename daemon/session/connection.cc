@@ -94,12 +94,6 @@ absl::Status Connection::Step() {
   if (status.ok())
     status = PumpBridges((fds[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0,
                          (fds[3].revents & (POLLIN | POLLHUP | POLLERR)) != 0);
-  // Calls need both streams: who wants to make one needs another session.
-  if (session_ != nullptr && std::any_of(bridges_.begin(), bridges_.end(), [](const auto& bridge) {
-        return bridge.has_value() && bridge->ended();
-      })) {
-    session_->SetDraining();
-  }
   if (status.ok()) status = WriteNetwork();
   return status;
 }
@@ -140,7 +134,8 @@ absl::Status Connection::CheckDrained() {
       now < *draining_since_ + absl::ToChronoNanoseconds(options_.drain_limit)) {
     return absl::OkStatus();
   }
-  return Refusal(StatusCode::kCancelled, kClosed, "it drained, and nobody uses it any more");
+  return Refusal(StatusCode::kCancelled, kClosed,
+                 "the session drained, and nobody uses it any more");
 }
 
 absl::Status Connection::ReadNetwork() {
@@ -343,6 +338,8 @@ absl::Status Connection::PumpBridges(bool readable_first, bool readable_second) 
     bridges_[i]->WriteLocal();
     if (i == 0 ? readable_first : readable_second) bridges_[i]->ReadLocal(&out);
     bridges_[i]->AppendEnd(&out);
+    // Calls need both streams: who wants to make one needs another session.
+    if (bridges_[i]->ended()) session_->SetDraining();
   }
   return out.empty() ? absl::OkStatus() : tls_->Write(crypto::AsBytes(out));
 }

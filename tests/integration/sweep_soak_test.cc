@@ -74,7 +74,7 @@ TEST_P(Soak, IsRightInBoundedMemory) {
 INSTANTIATE_TEST_SUITE_P(
     Over, Soak,
     ::testing::Values(Case{2, false, uint64_t{1} << 30}, Case{4, false, uint64_t{1} << 30},
-                      Case{16, false, uint64_t{256} << 20}, Case{4, true, uint64_t{256} << 10}),
+                      Case{16, false, uint64_t{256} << 20}, Case{4, true, uint64_t{1} << 20}),
     [](const auto& info) {
       return absl::StrCat(info.param.size, "Daemons", info.param.tiny ? "TinySockets" : "");
     });
