@@ -10,11 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
 #include "attestation/verify_input.h"
+#include "base/file.h"
 #include "cli/text.h"
-#include "daemon/collateral/cache.h"
-#include "daemon/collateral/cached_source.h"
-#include "daemon/collateral/gather.h"
-#include "daemon/ops/file.h"
+#include "collateral/cache.h"
+#include "collateral/cached_source.h"
+#include "collateral/gather.h"
 
 namespace caravan::cli {
 namespace {
@@ -71,7 +71,7 @@ absl::Status InFile(const std::string& file, const absl::Status& status) {
 absl::StatusOr<attestation::EvidenceSet> ReadEvidence(const CollateralOptions& options) {
   attestation::EvidenceSet all;
   for (const std::string& file : options.evidence) {
-    absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+    absl::StatusOr<std::string> bytes = base::ReadFile(file, attestation::kMaxInputSize);
     if (!bytes.ok()) return bytes.status();
     absl::StatusOr<attestation::EvidenceSet> set = attestation::DetectEvidence(*bytes);
     if (!set.ok()) return InFile(file, set.status());
@@ -79,7 +79,7 @@ absl::StatusOr<attestation::EvidenceSet> ReadEvidence(const CollateralOptions& o
   }
   attestation::Endorsements beside;
   for (const std::string& file : options.certificates) {
-    absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+    absl::StatusOr<std::string> bytes = base::ReadFile(file, attestation::kMaxInputSize);
     if (!bytes.ok()) return bytes.status();
     absl::Status parsed = attestation::ParseEndorsements(*bytes, &beside);
     if (!parsed.ok()) return InFile(file, parsed);

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "cli/output.h"
-#include "daemon/collateral/fetcher.h"
+#include "collateral/fetcher.h"
 
 namespace caravan::cli {
 

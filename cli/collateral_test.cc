@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/collateral/services_testing.h"
+#include "collateral/services_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cli/text.h"
-#include "daemon/ops/config.h"
+#include "config/config.h"
 
 namespace caravan::cli {
 namespace {
@@ -16,7 +16,7 @@ constexpr char kSchema[] = "caravan.config-check/1";
 }  // namespace
 
 int RunConfigCheck(const Context& context, const std::string& file) {
-  auto config = ops::ReadConfig(file);
+  auto config = config::ReadConfig(file);
   if (!config.ok()) {
     Failure failure = FailureOf(config.status(), "config check");
     failure.hint = absl::IsInvalidArgument(config.status())

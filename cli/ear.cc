@@ -5,15 +5,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/hex.h"
+#include "base/version.h"
+#include "config/secret_file.h"
 #include "crypto/secret_bytes.h"
-#include "daemon/ops/secret_file.h"
-#include "daemon/version.h"
 
 namespace caravan::cli {
 namespace {
 
 absl::StatusOr<attestation::JwsKey> ReadKey(const std::string& path) {
-  auto pem = ops::ReadSecretFile(path, 1, crypto::SecretBytes::kMaxSize);
+  auto pem = config::ReadSecretFile(path, 1, crypto::SecretBytes::kMaxSize);
   if (!pem.ok()) return pem.status();
   absl::StatusOr<attestation::JwsKey> key = attestation::JwsKey::FromPem(pem->Expose());
   if (key.ok()) return key;
@@ -31,7 +31,7 @@ absl::StatusOr<std::optional<EarSigner>> ReadEarSigner(const EarFlags& flags) {
   if (!key.ok()) return key.status();
   attestation::EarOptions options;
   if (flags.profile == "veraison") options.profile = attestation::EarProfile::kVeraison;
-  options.build = absl::StrCat("caravanctl ", std::string(caravan::kVersion));
+  options.build = absl::StrCat("caravanctl ", std::string(base::kVersion));
   const std::optional<std::string> nonce = attestation::FromHex(flags.nonce);
   if (!nonce.has_value()) return absl::InvalidArgumentError("--nonce is no hexadecimal text");
   if (absl::Status status = attestation::CheckEarNonce(*nonce); !status.ok()) {

@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_root.h"
-#include "daemon/ops/file.h"
+#include "base/file.h"
 
 namespace caravan::cli {
 namespace {
@@ -40,7 +40,7 @@ int Refuse(const Context& context, int error, const std::string& path) {
 int CreateFile(const std::string& path, std::string_view bytes, mode_t mode) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return errno;
-  int error = ops::WriteAll(fd, bytes);
+  int error = base::WriteAll(fd, bytes);
   if (error == 0 && fsync(fd) != 0) error = errno;
   if (close(fd) != 0 && error == 0) error = errno;
   return error;

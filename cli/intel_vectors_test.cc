@@ -9,8 +9,8 @@
 #include "attestation/sev_snp/test_vectors.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
+#include "base/file.h"
 #include "cli/verify_testing.h"
-#include "daemon/ops/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -231,10 +231,10 @@ TEST_P(IntelVector, IsRefusedWithAFlippedBitInAnySignedByte) {
   ASSERT_TRUE(evidence.ok()) << evidence.status();
   attestation::Endorsements endorsements;
   for (const char* path : row.collateral) {
-    const auto files = ops::ListFiles(VectorPathForTest(path));
+    const auto files = base::ListFiles(VectorPathForTest(path));
     ASSERT_TRUE(files.ok()) << files.status();
     for (const std::string& file : *files) {
-      const auto part = ops::ReadFile(file, attestation::kMaxInputSize);
+      const auto part = base::ReadFile(file, attestation::kMaxInputSize);
       ASSERT_TRUE(part.ok()) << part.status();
       ASSERT_TRUE(attestation::ParseEndorsements(*part, &endorsements).ok()) << file;
     }

@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "attestation/hex.h"
 #include "attestation/policy/policy.h"
+#include "base/file.h"
 #include "cli/text.h"
-#include "daemon/ops/file.h"
 
 namespace caravan::cli {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr char kSchema[] = "caravan.policy/1";
 
 absl::StatusOr<attestation::Policy> Load(const std::string& file) {
-  absl::StatusOr<std::string> text = ops::ReadFile(file, attestation::kMaxPolicySize);
+  absl::StatusOr<std::string> text = base::ReadFile(file, attestation::kMaxPolicySize);
   if (!text.ok()) return text.status();
   return attestation::ParsePolicy(*text, file);
 }

@@ -9,8 +9,8 @@
 #include "attestation/hex.h"
 #include "attestation/tdx/event_log.h"
 #include "attestation/verify_input.h"
+#include "base/file.h"
 #include "cli/evidence/input.h"
-#include "daemon/ops/file.h"
 
 namespace caravan::cli {
 namespace {
@@ -63,10 +63,10 @@ Policy StrictPolicy() {
 absl::Status ReadCollateral(const std::vector<std::string>& paths,
                             attestation::Endorsements* endorsements) {
   for (const std::string& path : paths) {
-    absl::StatusOr<std::vector<std::string>> files = ops::ListFiles(path);
+    absl::StatusOr<std::vector<std::string>> files = base::ListFiles(path);
     if (!files.ok()) return files.status();
     for (const std::string& file : *files) {
-      absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+      absl::StatusOr<std::string> bytes = base::ReadFile(file, attestation::kMaxInputSize);
       if (!bytes.ok()) return bytes.status();
       absl::Status parsed = attestation::ParseEndorsements(*bytes, endorsements);
       if (!parsed.ok()) return InFile(file, parsed);
@@ -131,7 +131,7 @@ absl::StatusOr<VerifyInputs> GatherVerifyInputs(const VerifyOptions& options) {
   }
   if (!options.event_log.empty()) {
     absl::StatusOr<std::string> log =
-        ops::ReadFile(options.event_log, attestation::tdx::kMaxEventLogSize);
+        base::ReadFile(options.event_log, attestation::tdx::kMaxEventLogSize);
     if (!log.ok()) return log.status();
     inputs.event_log = *std::move(log);
   }
@@ -139,7 +139,7 @@ absl::StatusOr<VerifyInputs> GatherVerifyInputs(const VerifyOptions& options) {
     inputs.policy = StrictPolicy();
     return inputs;
   }
-  absl::StatusOr<std::string> text = ops::ReadFile(options.policy, attestation::kMaxPolicySize);
+  absl::StatusOr<std::string> text = base::ReadFile(options.policy, attestation::kMaxPolicySize);
   if (!text.ok()) return text.status();
   absl::StatusOr<Policy> policy = attestation::ParsePolicy(*text, options.policy);
   if (!policy.ok()) return policy.status();

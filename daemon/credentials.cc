@@ -10,12 +10,12 @@
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
-#include "daemon/attester/configfs_tsm.h"
-#include "daemon/attester/machine.h"
-#include "daemon/attester/nvml.h"
+#include "attester/configfs_tsm.h"
+#include "attester/machine.h"
+#include "attester/nvml.h"
+#include "base/file.h"
+#include "config/secret_file.h"
 #include "daemon/insecure_software.h"
-#include "daemon/ops/file.h"
-#include "daemon/ops/secret_file.h"
 
 namespace caravan {
 namespace {
@@ -85,11 +85,11 @@ bool LooksLikeEndorsement(const std::string& file) {
 }
 
 absl::Status AddEndorsements(const std::string& path, attestation::Endorsements* endorsements) {
-  auto files = ops::ListFiles(path);
+  auto files = base::ListFiles(path);
   if (!files.ok()) return files.status();
   for (const std::string& file : *files) {
     if (file != path && !LooksLikeEndorsement(file)) continue;
-    auto bytes = ops::ReadFile(file, kMaxEndorsement);
+    auto bytes = base::ReadFile(file, kMaxEndorsement);
     if (!bytes.ok()) return bytes.status();
     absl::Status status = attestation::ParseEndorsements(*bytes, endorsements);
     if (!status.ok()) return In(file, status);
@@ -99,7 +99,7 @@ absl::Status AddEndorsements(const std::string& path, attestation::Endorsements*
 
 absl::Status LoadPolicy(const v1::Config& config, attestation::Endorsements endorsements,
                         NodeCredentials* credentials) {
-  auto text = ops::ReadFile(config.policy_file(), attestation::kMaxPolicySize);
+  auto text = base::ReadFile(config.policy_file(), attestation::kMaxPolicySize);
   if (!text.ok()) return text.status();
   auto policy = attestation::ParsePolicy(*text, config.policy_file());
   if (!policy.ok()) return policy.status();
@@ -113,7 +113,7 @@ absl::Status LoadPolicy(const v1::Config& config, attestation::Endorsements endo
 }  // namespace
 
 absl::StatusOr<crypto::Sha384Digest> MeasureSelf() {
-  auto executable = ops::ReadFile("/proc/self/exe", kMaxExecutable);
+  auto executable = base::ReadFile("/proc/self/exe", kMaxExecutable);
   if (!executable.ok()) return executable.status();
   return crypto::Sha384(crypto::AsBytes(*executable));
 }
@@ -139,7 +139,7 @@ absl::StatusOr<NodeCredentials> LoadCredentials(const v1::Config& config, absl::
   status = LoadPolicy(config, std::move(endorsements), &credentials);
   if (!status.ok()) return status;
   if (!config.psk_file().empty()) {
-    auto psk = ops::ReadSecretFile(config.psk_file(), kMinPsk, kMaxPsk);
+    auto psk = config::ReadSecretFile(config.psk_file(), kMinPsk, kMaxPsk);
     if (!psk.ok()) return psk.status();
     credentials.psk = *std::move(psk);
   }

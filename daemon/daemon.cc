@@ -16,12 +16,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "config/config.h"
 #include "daemon/credentials.h"
 #include "daemon/node.h"
-#include "daemon/ops/config.h"
-#include "daemon/ops/log.h"
 #include "daemon/ops/notify.h"
-#include "daemon/version.h"
 
 namespace caravan {
 namespace {
@@ -97,8 +97,8 @@ void RaiseDescriptorLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    ops::Log(ops::Level::kWarning, "the limit of descriptors stays low",
-             {{"error", std::strerror(errno)}});
+    base::Log(base::Level::kWarning, "the limit of descriptors stays low",
+              {{"error", std::strerror(errno)}});
   }
 }
 
@@ -128,8 +128,8 @@ void TellServiceManager(absl::string_view state) {
   const char* socket = std::getenv("NOTIFY_SOCKET");
   absl::Status status = ops::Notify(socket == nullptr ? "" : socket, state);
   if (!status.ok()) {
-    ops::Log(ops::Level::kWarning, "service manager not told",
-             {{"state", state}, {"error", status.message()}});
+    base::Log(base::Level::kWarning, "service manager not told",
+              {{"state", state}, {"error", status.message()}});
   }
 }
 
@@ -152,20 +152,20 @@ int Serve(const Flags& flags, v1::Config config, NodeCredentials credentials, Da
     absl::Status status = WriteReadyFile(flags.ready_file, text);
     if (!status.ok()) return Complain(status, kUsage);
   }
-  ops::Log(ops::Level::kInfo, "ready",
-           {{"control", (*node)->control_address()},
-            {"data", (*node)->data_address()},
-            {"runtime", runtime}});
+  base::Log(base::Level::kInfo, "ready",
+            {{"control", (*node)->control_address()},
+             {"data", (*node)->data_address()},
+             {"runtime", runtime}});
   TellServiceManager("READY=1");
 
   int signal_number = 0;
   while (sigwait(&stop, &signal_number) != 0) {
   }
-  ops::Log(ops::Level::kInfo, "stopping", {{"signal", signal_number}});
+  base::Log(base::Level::kInfo, "stopping", {{"signal", signal_number}});
   TellServiceManager("STOPPING=1");
   (*node)->Stop();
   node->reset();
-  ops::Log(ops::Level::kInfo, "stopped");
+  base::Log(base::Level::kInfo, "stopped");
   return kOk;
 }
 
@@ -180,13 +180,13 @@ int RunDaemon(int argc, char** argv, DaemonParts parts) {
   }
   if (flags->help) return std::fputs(kHelp, stdout) < 0 ? kInternal : kOk;
   if (flags->version) {
-    std::printf("caravand %s\n", std::string(kVersion).c_str());
+    std::printf("caravand %s\n", std::string(base::kVersion).c_str());
     return kOk;
   }
-  if (flags->verbose) ops::SetLogLevel(ops::Level::kDebug);
+  if (flags->verbose) base::SetLogLevel(base::Level::kDebug);
   if (absl::Status status = Harden(); !status.ok()) return Complain(status, kInternal);
   RaiseDescriptorLimit();
-  auto config = ops::ReadConfig(flags->config);
+  auto config = config::ReadConfig(flags->config);
   if (!config.ok()) return Complain(config.status(), kUsage);
   auto credentials = LoadCredentials(*config, absl::Now());
   if (!credentials.ok()) return Complain(credentials.status(), kUsage);

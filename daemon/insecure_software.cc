@@ -10,8 +10,8 @@
 #include "attestation/insecure_software/insecure_devices.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "attestation/insecure_software/insecure_td_attester.h"
-#include "daemon/ops/file.h"
-#include "daemon/ops/secret_file.h"
+#include "base/file.h"
+#include "config/secret_file.h"
 
 namespace caravan {
 namespace {
@@ -23,11 +23,11 @@ constexpr size_t kMaxFile = 1 << 20;
 absl::StatusOr<attestation::InsecureRoot> LoadRoot(const std::string& folder) {
   auto path = [&](absl::string_view name) { return absl::StrCat(folder, "/", name); };
   auto key =
-      ops::ReadSecretFile(path(attestation::kInsecureKeyFile), 1, crypto::SecretBytes::kMaxSize);
+      config::ReadSecretFile(path(attestation::kInsecureKeyFile), 1, crypto::SecretBytes::kMaxSize);
   if (!key.ok()) return key.status();
-  auto chain = ops::ReadFile(path(attestation::kInsecureChainFile), kMaxFile);
+  auto chain = base::ReadFile(path(attestation::kInsecureChainFile), kMaxFile);
   if (!chain.ok()) return chain.status();
-  auto crl = ops::ReadFile(path(attestation::kInsecureCrlFile), kMaxFile);
+  auto crl = base::ReadFile(path(attestation::kInsecureCrlFile), kMaxFile);
   if (!crl.ok()) return crl.status();
   auto root = attestation::InsecureRoot::FromPem(key->Expose(), *chain, *crl);
   if (!root.ok()) {

@@ -10,10 +10,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "daemon/ops/log.h"
-#include "daemon/ops/selector_config.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "config/selector_config.h"
 #include "daemon/store/etcd_store.h"
-#include "daemon/version.h"
 
 namespace caravan {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 // The address that peers dial: the advertised one, else the bound one; port 0 is the one picked.
 std::string Advertised(const std::string& bound, const std::string& advertised, int port) {
   // Both passed the configuration's checks.
-  ops::Address address = *ops::ParseAddress(advertised.empty() ? bound : advertised);
+  config::Address address = *config::ParseAddress(advertised.empty() ? bound : advertised);
   if (address.port == 0) address.port = static_cast<uint16_t>(port);
   return address.ToString();
 }
@@ -80,24 +80,24 @@ session::ManagerOptions Node::SessionOptions() {
     WaitUntilBuilt();
     if (bridge_ == nullptr) return session->Close(absl::UnavailableError("the daemon stops"));
     bridge_->Add(session);
-    ops::Log(ops::Level::kInfo, "session established",
-             {{"id", service::ShortHex(session->id())},
-              {"peer", session->peer_address()},
-              {"platform", session->peer_appraisal().platform}});
+    base::Log(base::Level::kInfo, "session established",
+              {{"id", membership::ShortHex(session->id())},
+               {"peer", session->peer_address()},
+               {"platform", session->peer_appraisal().platform}});
   };
   options.on_closed = [this](std::shared_ptr<session::Session> session) {
     WaitUntilBuilt();
-    ops::Log(ops::Level::kInfo, "session closed",
-             {{"id", service::ShortHex(session->id())},
-              {"peer", session->peer_address()},
-              {"reason", session->status().message()}});
+    base::Log(base::Level::kInfo, "session closed",
+              {{"id", membership::ShortHex(session->id())},
+               {"peer", session->peer_address()},
+               {"reason", session->status().message()}});
     if (bridge_ != nullptr) bridge_->Remove(*session);
     if (communicators_ != nullptr) communicators_->OnSessionClosed(*session);
   };
   options.on_refused = [this](const std::string& address, const absl::Status& reason) {
     refusals_.Add({absl::Now(), address, std::string(reason.message())});
-    ops::Log(ops::Level::kWarning, "handshake refused",
-             {{"peer", address}, {"reason", reason.message()}});
+    base::Log(base::Level::kWarning, "handshake refused",
+              {{"peer", address}, {"reason", reason.message()}});
   };
   return options;
 }
@@ -139,7 +139,7 @@ absl::Status Node::MakeStore() {
 }
 
 absl::Status Node::LearnRates() {
-  auto choices = ops::ConfiguredChoices(config_.selector());
+  auto choices = config::ConfiguredChoices(config_.selector());
   if (!choices.ok()) return choices.status();
   root_facts_.choices = *std::move(choices);
   root_facts_.link_bytes_per_second =
@@ -147,17 +147,17 @@ absl::Status Node::LearnRates() {
   // Of real ciphers, whatever this daemon seals with: a benchmark's daemons choose alike.
   auto calibration = engine::Calibrate(*crypto::SealedRecords());
   if (!calibration.ok()) {
-    ops::Log(ops::Level::kWarning, "rates not measured: algorithms are chosen by default ones",
-             {{"error", calibration.status().message()}});
+    base::Log(base::Level::kWarning, "rates not measured: algorithms are chosen by default ones",
+              {{"error", calibration.status().message()}});
     return absl::OkStatus();
   }
   root_facts_.calibration = *std::move(calibration);
   const collective::Rates rates = root_facts_.calibration.For(crypto::Suite::kAes256Gcm);
-  ops::Log(ops::Level::kInfo, "rates measured",
-           {{"took", absl::FormatDuration(root_facts_.calibration.took)},
-            {"seal_ns_per_byte", absl::StrCat(rates.seal_ns_per_byte)},
-            {"wire_ns_per_byte", absl::StrCat(rates.wire_ns_per_byte)},
-            {"latency_ns", absl::StrCat(rates.latency_ns)}});
+  base::Log(base::Level::kInfo, "rates measured",
+            {{"took", absl::FormatDuration(root_facts_.calibration.took)},
+             {"seal_ns_per_byte", absl::StrCat(rates.seal_ns_per_byte)},
+             {"wire_ns_per_byte", absl::StrCat(rates.wire_ns_per_byte)},
+             {"latency_ns", absl::StrCat(rates.latency_ns)}});
   return absl::OkStatus();
 }
 
@@ -207,17 +207,17 @@ absl::Status Node::StartLocal() {
     return absl::ErrnoToStatus(errno,
                                absl::StrCat("cannot make runtime_dir ", config_.runtime_dir()));
   }
-  service::MemoryServer::Options memory;
+  local::MemoryServer::Options memory;
   memory.path = SocketPath("memory.sock");
   memory.allowed_uids = WorkloadUids();
   memory.applications = &applications_;
-  memory.find_ring = [this](const service::Application& application, uint64_t handle) {
+  memory.find_ring = [this](const local::Application& application, uint64_t handle) {
     return communicators_->Ring(application, handle);
   };
-  memory.on_end = [this](const service::Application& application) {
+  memory.on_end = [this](const local::Application& application) {
     communicators_->EndApplication(application);
   };
-  auto memory_server = service::MemoryServer::Start(std::move(memory));
+  auto memory_server = local::MemoryServer::Start(std::move(memory));
   if (!memory_server.ok()) return memory_server.status();
   memory_ = *std::move(memory_server);
 
@@ -230,7 +230,7 @@ absl::Status Node::StartLocal() {
 
   service::NodeFacts facts;
   facts.node = config_.node_name();
-  facts.version = std::string(kVersion);
+  facts.version = std::string(base::kVersion);
   facts.attester = credentials_.attester->Describe();
   facts.policy = credentials_.policy_label;
   facts.insecure = credentials_.insecure;

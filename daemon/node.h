@@ -9,17 +9,17 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "config/config.h"
 #include "crypto/record.h"
 #include "daemon/credentials.h"
 #include "daemon/engine/engine.h"
-#include "daemon/ops/config.h"
+#include "daemon/local/applications.h"
+#include "daemon/local/memory_server.h"
+#include "daemon/membership/root_choice.h"
 #include "daemon/service/admin_service.h"
-#include "daemon/service/applications.h"
 #include "daemon/service/communicator_manager.h"
-#include "daemon/service/memory_server.h"
 #include "daemon/service/peer_bridge.h"
 #include "daemon/service/refusals.h"
-#include "daemon/service/root_choice.h"
 #include "daemon/service/workload_service.h"
 #include "daemon/session/session.h"
 #include "daemon/store/store.h"
@@ -69,15 +69,15 @@ class Node {
   bool stopped_ = false;
 
   service::Refusals refusals_;
-  service::Applications applications_;
-  service::RootFacts root_facts_;
+  local::Applications applications_;
+  membership::RootFacts root_facts_;
   std::unique_ptr<store::Store> store_;  // null: the configuration names none
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<session::SessionManager> sessions_;
   std::unique_ptr<transport::DataListener> listener_;
   std::unique_ptr<service::CommunicatorManager> communicators_;
   std::unique_ptr<service::PeerBridge> bridge_;
-  std::unique_ptr<service::MemoryServer> memory_;
+  std::unique_ptr<local::MemoryServer> memory_;
   std::unique_ptr<service::WorkloadServer> workload_;
   std::unique_ptr<service::AdminServer> admin_;
 };

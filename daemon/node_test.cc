@@ -33,15 +33,16 @@ size_t OpenDescriptors() {
 
 // A node on the loopback with a fake TEE and sessions that live for a second.
 std::unique_ptr<Node> StartNode(const std::string& folder, crypto::RecordCipherFactory& ciphers) {
-  absl::StatusOr<v1::Config> config = ops::LoadConfig(absl::StrCat(R"(node_name: "node"
+  absl::StatusOr<v1::Config> config =
+      config::LoadConfig(absl::StrCat(R"(node_name: "node"
           control_address: "127.0.0.1:0"
           data_address: "127.0.0.1:0"
           attester { insecure_software { root_directory: "root" } }
           policy_file: "policy.textproto"
           limits { replace_session_seconds: 1 reattest_seconds: 1 }
           )",
-                                                                   "runtime_dir: '", folder, "'\n"),
-                                                      absl::StrCat(folder, "/config"));
+                                      "runtime_dir: '", folder, "'\n"),
+                         absl::StrCat(folder, "/config"));
   EXPECT_TRUE(config.ok()) << config.status();
   NodeCredentials credentials;
   credentials.attester = std::make_unique<session::FakeAttester>();

@@ -18,12 +18,12 @@
 #include "attestation/evidence.h"
 #include "attestation/hex.h"
 #include "attestation/pem.h"
+#include "attester/configfs_tsm.h"
+#include "attester/machine.h"
+#include "attester/nvml.h"
+#include "base/file.h"
 #include "cli/text.h"
 #include "crypto/hash.h"
-#include "daemon/attester/configfs_tsm.h"
-#include "daemon/attester/machine.h"
-#include "daemon/attester/nvml.h"
-#include "daemon/ops/file.h"
 
 namespace caravan::cli {
 namespace {
@@ -145,7 +145,7 @@ absl::StatusOr<Collected> Collect(const EvidenceCollectOptions& options,
 
 absl::Status WriteFile(const std::string& path, std::string_view bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  int error = fd < 0 ? errno : ops::WriteAll(fd, bytes);
+  int error = fd < 0 ? errno : base::WriteAll(fd, bytes);
   if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
   if (error == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -10,8 +10,8 @@
 
 #include "attestation/hex.h"
 #include "attestation/verify_input.h"
-#include "daemon/attester/configfs_tsm.h"
-#include "daemon/attester/fake_tsm_tree.h"
+#include "attester/configfs_tsm.h"
+#include "attester/fake_tsm_tree.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simdjson.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/verify_input.h"
-#include "daemon/ops/file.h"
+#include "base/file.h"
 
 namespace caravan::cli {
 
@@ -34,7 +34,7 @@ absl::StatusOr<std::optional<EvidenceKind>> ParseEvidenceKind(const std::string&
 
 absl::StatusOr<EvidenceSet> ReadEvidence(const std::string& path,
                                          std::optional<EvidenceKind> kind) {
-  absl::StatusOr<std::vector<std::string>> paths = ops::ListFiles(path);
+  absl::StatusOr<std::vector<std::string>> paths = base::ListFiles(path);
   if (!paths.ok()) return paths.status();
   if (paths->size() > kMaxParts) {
     return absl::InvalidArgumentError(
@@ -42,7 +42,7 @@ absl::StatusOr<EvidenceSet> ReadEvidence(const std::string& path,
   }
   std::map<std::string, std::string> files;
   for (const std::string& file : *paths) {
-    absl::StatusOr<std::string> bytes = ops::ReadFile(file, attestation::kMaxInputSize);
+    absl::StatusOr<std::string> bytes = base::ReadFile(file, attestation::kMaxInputSize);
     if (!bytes.ok()) return bytes.status();
     files[file.substr(file.rfind('/') + 1)] = *std::move(bytes);
   }

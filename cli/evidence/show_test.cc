@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "daemon/attester/fake_tsm_tree.h"
+#include "attester/fake_tsm_tree.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simdjson.h"

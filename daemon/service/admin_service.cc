@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "collective/selector.h"
-#include "daemon/service/local_grpc.h"
+#include "daemon/local/local_grpc.h"
 #include "proto/caravan/v1/admin.grpc.pb.h"
 
 namespace caravan::service {
@@ -82,7 +82,7 @@ class Server : public AdminServer, public v1::Admin::Service {
   ~Server() override { Stop(); }
 
   absl::Status Listen() {
-    auto local = LocalGrpc::Start(options_.path, options_.allowed_uids, this);
+    auto local = local::LocalGrpc::Start(options_.path, options_.allowed_uids, this);
     if (!local.ok()) return local.status();
     local_ = *std::move(local);
     return absl::OkStatus();
@@ -137,7 +137,7 @@ class Server : public AdminServer, public v1::Admin::Service {
 
   grpc::Status CloseSession(grpc::ServerContext*, const v1::CloseSessionRequest* request,
                             v1::CloseSessionReply*) override {
-    return ToGrpc(Close(absl::AsciiStrToLower(request->id())));
+    return local::ToGrpc(Close(absl::AsciiStrToLower(request->id())));
   }
 
  private:
@@ -163,7 +163,7 @@ class Server : public AdminServer, public v1::Admin::Service {
   }
 
   const Options options_;
-  std::unique_ptr<LocalGrpc> local_;
+  std::unique_ptr<local::LocalGrpc> local_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "collective/cost.h"
 #include "daemon/engine/engine.h"
-#include "daemon/service/applications.h"
+#include "daemon/local/applications.h"
 #include "daemon/service/refusals.h"
 #include "daemon/session/session.h"
 
@@ -41,7 +41,7 @@ class AdminServer {
     NodeFacts facts;
     session::SessionManager* sessions = nullptr;  // these outlive the server
     engine::Engine* engine = nullptr;
-    const Applications* applications = nullptr;
+    const local::Applications* applications = nullptr;
     const Refusals* refusals = nullptr;
   };
   // Errors as LocalSocket::Start.

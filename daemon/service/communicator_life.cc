@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "daemon/ops/log.h"
+#include "base/log.h"
 #include "daemon/service/communicator_manager.h"
 #include "daemon/session/reasons.h"
 
@@ -36,7 +36,7 @@ void CommunicatorManager::Forget(uint64_t handle) {
 }
 
 absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorManager::Find(
-    const Application& application, uint64_t handle) const {
+    const local::Application& application, uint64_t handle) const {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = communicators_.find(handle);
   if (found == communicators_.end() || found->second->application->id != application.id ||
@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
 }
 
 absl::StatusOr<std::shared_ptr<engine::SharedMemory>> CommunicatorManager::Ring(
-    const Application& application, uint64_t handle) const {
+    const local::Application& application, uint64_t handle) const {
   auto communicator = Find(application, handle);
   if (!communicator.ok()) return communicator.status();
   return (*communicator)->ring;
@@ -68,19 +68,20 @@ bool CommunicatorManager::LeaveOthersBehind(Communicator& communicator) {
   return true;
 }
 
-absl::Status CommunicatorManager::Destroy(const Application& application, uint64_t handle) {
+absl::Status CommunicatorManager::Destroy(const local::Application& application, uint64_t handle) {
   auto communicator = Find(application, handle);
   if (!communicator.ok()) return communicator.status();
-  Membership& membership = *(*communicator)->membership;
+  membership::Membership& membership = *(*communicator)->membership;
   // No member is told: those who still need this rank will ask, and get this answer.
   bool first = false;
   // The others go on until one of them calls an operation that needs this rank.
   if (LeaveOthersBehind(**communicator)) return absl::OkStatus();
   membership.Decide(
-      MakeReport(absl::CancelledError(absl::StrCat(
-                     (*communicator)->who, ": application (pid ", application.credentials.pid,
-                     ") has left communicator ", membership.roster().communicator())),
-                 membership.rank(), membership.rank()),
+      membership::MakeReport(
+          absl::CancelledError(absl::StrCat((*communicator)->who, ": application (pid ",
+                                            application.credentials.pid, ") has left communicator ",
+                                            membership.roster().communicator())),
+          membership.rank(), membership.rank()),
       &first);
   options_.engine->Remove(membership.epoch());
   epochs_.Retire(membership.epoch());
@@ -88,7 +89,7 @@ absl::Status CommunicatorManager::Destroy(const Application& application, uint64
   return absl::OkStatus();
 }
 
-absl::Status CommunicatorManager::Abort(const Application& application, uint64_t handle,
+absl::Status CommunicatorManager::Abort(const local::Application& application, uint64_t handle,
                                         const std::string& reason) {
   auto communicator = Find(application, handle);
   if (!communicator.ok()) return communicator.status();
@@ -96,11 +97,13 @@ absl::Status CommunicatorManager::Abort(const Application& application, uint64_t
     return absl::InvalidArgumentError(
         absl::StrCat("reason: has ", reason.size(), " bytes, at most ", kMaxAbortReason));
   }
-  std::shared_ptr<Membership> membership = (*communicator)->membership;
+  std::shared_ptr<membership::Membership> membership = (*communicator)->membership;
   absl::Status status =
       absl::AbortedError(absl::StrCat((*communicator)->who, ": aborted: ", reason));
   workers_.Post([this, membership, status] {
-    arbiter_.Arbitrate(membership, MakeReport(status, membership->rank(), membership->rank()))
+    arbiter_
+        .Arbitrate(membership,
+                   membership::MakeReport(status, membership->rank(), membership->rank()))
         .IgnoreError();
   });
   return absl::OkStatus();
@@ -110,7 +113,7 @@ void CommunicatorManager::End(const std::shared_ptr<Communicator>& communicator,
                               const absl::Status& reason) {
   // Stops a creation in its first half; the second half looks for the reason itself.
   communicator->cancellation.Cancel(reason);
-  std::shared_ptr<Membership> membership;
+  std::shared_ptr<membership::Membership> membership;
   bool standing = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -118,7 +121,8 @@ void CommunicatorManager::End(const std::shared_ptr<Communicator>& communicator,
     standing = communicator->ring != nullptr;
   }
   if (membership == nullptr) return;
-  arbiter_.Arbitrate(membership, MakeReport(reason, membership->rank(), membership->rank()))
+  arbiter_
+      .Arbitrate(membership, membership::MakeReport(reason, membership->rank(), membership->rank()))
       .IgnoreError();
   // A creation that is under way cleans up after itself.
   if (!standing) return;
@@ -127,7 +131,7 @@ void CommunicatorManager::End(const std::shared_ptr<Communicator>& communicator,
   Forget(communicator->handle);
 }
 
-void CommunicatorManager::EndApplication(const Application& application) {
+void CommunicatorManager::EndApplication(const local::Application& application) {
   std::vector<std::shared_ptr<Communicator>> mine;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -147,7 +151,7 @@ void CommunicatorManager::OnSessionClosed(const session::Session& session) {
   absl::Status why = session.status();
   bool refused = absl::IsPermissionDenied(why) || absl::IsFailedPrecondition(why);
   if (!refused && options_.tools.sessions->FindPeer(session.peer_spki()) != nullptr) return;
-  for (const std::shared_ptr<Membership>& membership : epochs_.Live()) {
+  for (const std::shared_ptr<membership::Membership>& membership : epochs_.Live()) {
     std::optional<uint16_t> peer = membership->RankOf(session.peer_spki());
     if (!peer.has_value() || *peer == membership->rank()) continue;
     std::string text =
@@ -158,23 +162,24 @@ void CommunicatorManager::OnSessionClosed(const session::Session& session) {
     absl::Status reason(
         refused ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnavailable, text);
     workers_.Post([this, membership, reason, peer = *peer] {
-      arbiter_.Arbitrate(membership, MakeReport(reason, membership->rank(), peer)).IgnoreError();
+      arbiter_.Arbitrate(membership, membership::MakeReport(reason, membership->rank(), peer))
+          .IgnoreError();
     });
   }
 }
 
 bool CommunicatorManager::ExpectsLane(const crypto::SessionId& session,
                                       const crypto::EpochId& epoch) const {
-  std::shared_ptr<Membership> membership = epochs_.Find(epoch);
+  std::shared_ptr<membership::Membership> membership = epochs_.Find(epoch);
   return membership != nullptr && membership->ExpectsLane(session);
 }
 
 void CommunicatorManager::OnLane(transport::DataConnection lane) {
-  std::shared_ptr<Membership> membership = epochs_.Find(lane.epoch);
+  std::shared_ptr<membership::Membership> membership = epochs_.Find(lane.epoch);
   absl::Status status = membership == nullptr ? absl::NotFoundError("its epoch is not known")
                                               : membership->AddLane(std::move(lane));
   if (!status.ok()) {
-    ops::Log(ops::Level::kWarning, "dropped a data connection", {{"reason", status.message()}});
+    base::Log(base::Level::kWarning, "dropped a data connection", {{"reason", status.message()}});
   }
 }
 
@@ -188,14 +193,14 @@ void CommunicatorManager::Stop() {
   }
   rendezvous_.Stop(
       absl::UnavailableError(absl::StrCat("the root's daemon (", options_.node, ") is stopping")));
-  RunParallel(all.size(), kStopWidth, [&](size_t i) {
+  base::RunParallel(all.size(), kStopWidth, [&](size_t i) {
     End(all[i], absl::UnavailableError(absl::StrCat(all[i]->who, ": its daemon is stopping")));
   });
   workers_.Stop();
 }
 
-absl::Status CommunicatorManager::Join(const Caller& caller, const v1::JoinRequest& request,
-                                       v1::JoinReply* reply) {
+absl::Status CommunicatorManager::Join(const membership::Caller& caller,
+                                       const v1::JoinRequest& request, v1::JoinReply* reply) {
   if (request.rank() == 0) {
     return absl::InvalidArgumentError(
         "rank: 0 is of the node at root_address; this node's rank is another one");
@@ -210,23 +215,26 @@ absl::Status CommunicatorManager::Join(const Caller& caller, const v1::JoinReque
       absl::Milliseconds(static_cast<int64_t>(std::min<uint64_t>(request.timeout_ms(), 1u << 30))),
       kLongestJoin);
   absl::Time deadline = std::min(caller.deadline, absl::Now() + timeout);
-  Joiner joiner{request, caller.session->peer_spki(), caller.session->id()};
+  membership::Joiner joiner{request, caller.session->peer_spki(), caller.session->id()};
   auto gathered = rendezvous_.Join(std::move(joiner), deadline, caller.cancelled);
   if (!gathered.ok()) return gathered.status();
-  auto wrapped = WrapEpochSecret((*gathered)->secret, caller.session->secret(), (*gathered)->epoch,
-                                 static_cast<uint16_t>(request.rank()));
+  auto wrapped =
+      membership::WrapEpochSecret((*gathered)->secret, caller.session->secret(), (*gathered)->epoch,
+                                  static_cast<uint16_t>(request.rank()));
   if (!wrapped.ok()) return wrapped.status();
   *reply->mutable_roster() = (*gathered)->roster;
   reply->set_wrapped_secret(*wrapped);
   return absl::OkStatus();
 }
 
-absl::Status CommunicatorManager::Confirm(const Caller& caller, const v1::ConfirmRequest& request,
+absl::Status CommunicatorManager::Confirm(const membership::Caller& caller,
+                                          const v1::ConfirmRequest& request,
                                           v1::ConfirmReply* reply) {
-  auto epoch = ToArray<32>(request.epoch(), "epoch");
+  auto epoch = membership::ToArray<32>(request.epoch(), "epoch");
   if (!epoch.ok()) return epoch.status();
   absl::Time deadline = std::min(caller.deadline, absl::Now() + kLongestConfirm);
-  std::shared_ptr<Membership> membership = epochs_.WaitFor(*epoch, deadline, caller.cancelled);
+  std::shared_ptr<membership::Membership> membership =
+      epochs_.WaitFor(*epoch, deadline, caller.cancelled);
   if (membership == nullptr) return absl::NotFoundError("epoch: is not known here");
   if (request.source() >= membership->rank()) {
     return absl::InvalidArgumentError(absl::StrCat("source: rank ", request.source(),
@@ -244,24 +252,24 @@ absl::Status CommunicatorManager::Confirm(const Caller& caller, const v1::Confir
   return absl::OkStatus();
 }
 
-absl::Status CommunicatorManager::ReportFault(const Caller& caller,
+absl::Status CommunicatorManager::ReportFault(const membership::Caller& caller,
                                               const v1::ReportFaultRequest& request,
                                               v1::ReportFaultReply* reply) {
   return arbiter_.OnReport(caller, request, reply);
 }
 
-absl::Status CommunicatorManager::EndEpoch(const Caller& caller,
+absl::Status CommunicatorManager::EndEpoch(const membership::Caller& caller,
                                            const v1::EndEpochRequest& request) {
   return arbiter_.OnEnd(caller, request);
 }
 
-absl::Status CommunicatorManager::DescribeOperation(const Caller& caller,
+absl::Status CommunicatorManager::DescribeOperation(const membership::Caller& caller,
                                                     const v1::DescribeOperationRequest& request,
                                                     v1::DescribeOperationReply* reply) {
   return arbiter_.OnDescribe(caller, request, reply);
 }
 
-absl::Status CommunicatorManager::DescribeWait(const Caller& caller,
+absl::Status CommunicatorManager::DescribeWait(const membership::Caller& caller,
                                                const v1::DescribeWaitRequest& request,
                                                v1::DescribeWaitReply* reply) {
   return arbiter_.OnDescribeWait(caller, request, reply);

@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/log.h"
 #include "collective/selector.h"
-#include "daemon/ops/log.h"
 #include "daemon/session/reasons.h"
 #include "proto/caravan/v1/shared_ring.h"
 
@@ -56,7 +56,7 @@ CommunicatorManager::CommunicatorManager(Options options)
       finder_(options_.store),
       rendezvous_(options_.max_communicators,
                   [this](v1::Roster* roster) {
-                    ChooseForAll(
+                    membership::ChooseForAll(
                         options_.facts,
                         [this](const crypto::SessionId& id) {
                           const auto session = options_.tools.sessions->Find(id);
@@ -68,17 +68,16 @@ CommunicatorManager::CommunicatorManager(Options options)
       arbiter_({.epochs = &epochs_,
                 .engine = options_.engine,
                 .workers = &workers_,
-                .peer = [this](const Membership& m, uint16_t rank,
+                .peer = [this](const membership::Membership& m, uint16_t rank,
                                absl::Time deadline) { return MemberClient(m, rank, deadline); },
                 .try_for = options_.arbitration_try}) {}
 
 CommunicatorManager::~CommunicatorManager() { Stop(); }
 
-std::shared_ptr<PeerClient> CommunicatorManager::MemberClient(const Membership& membership,
-                                                              uint16_t rank,
-                                                              absl::Time deadline) const {
+std::shared_ptr<membership::PeerClient> CommunicatorManager::MemberClient(
+    const membership::Membership& membership, uint16_t rank, absl::Time deadline) const {
   // A newer session serves as well: it is with the same node.
-  auto spki = ToArray<32>(membership.roster().members(rank).spki(), "spki");
+  auto spki = membership::ToArray<32>(membership.roster().members(rank).spki(), "spki");
   std::shared_ptr<session::Session> session =
       spki.ok() ? options_.tools.sessions->FindPeer(*spki) : nullptr;
   // Two members whose only session broke still have to agree why: a new one, where it can be had.
@@ -91,7 +90,7 @@ std::shared_ptr<PeerClient> CommunicatorManager::MemberClient(const Membership& 
 }
 
 absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorManager::Reserve(
-    const std::shared_ptr<Application>& application, const CreateOptions& options) {
+    const std::shared_ptr<local::Application>& application, const CreateOptions& options) {
   auto communicator = std::make_shared<Communicator>();
   communicator->application = application;
   communicator->rank = options.rank;
@@ -110,16 +109,16 @@ absl::StatusOr<std::shared_ptr<CommunicatorManager::Communicator>> CommunicatorM
   return communicator;
 }
 
-absl::StatusOr<Lineage> CommunicatorManager::Trace(const Application& application,
-                                                   CreateOptions* options) const {
+absl::StatusOr<membership::Lineage> CommunicatorManager::Trace(
+    const local::Application& application, CreateOptions* options) const {
   auto parent = Find(application, options->parent);
   if (!parent.ok()) return parent.status();
   if (!options->name.empty() || !options->root_address.empty()) {
     return absl::InvalidArgumentError("name, root_address: are the parent's to give");
   }
-  const Membership& membership = *(*parent)->membership;
-  auto lineage = TraceLineage(membership.roster(), membership.epoch(), (*parent)->rank,
-                              options->members, options->rank);
+  const membership::Membership& membership = *(*parent)->membership;
+  auto lineage = membership::TraceLineage(membership.roster(), membership.epoch(), (*parent)->rank,
+                                          options->members, options->rank);
   if (!lineage.ok()) return lineage.status();
   options->ranks_per_node = lineage->ranks_per_node;
   options->name = lineage->name;
@@ -129,20 +128,21 @@ absl::StatusOr<Lineage> CommunicatorManager::Trace(const Application& applicatio
 }
 
 absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
-    const std::shared_ptr<Application>& application, CreateOptions options) {
+    const std::shared_ptr<local::Application>& application, CreateOptions options) {
   const absl::Time deadline = absl::Now() + options.timeout;
-  std::optional<Lineage> lineage;
+  std::optional<membership::Lineage> lineage;
   if (options.parent != 0) {
     auto traced = Trace(*application, &options);
     if (!traced.ok()) return traced.status();
     lineage = *std::move(traced);
   }
-  absl::StatusOr<crypto::SecretBytes> contribution = crypto::SecretBytes::Random(kContributionSize);
+  absl::StatusOr<crypto::SecretBytes> contribution =
+      crypto::SecretBytes::Random(membership::kContributionSize);
   if (!contribution.ok()) return contribution.status();
   const uint32_t per_node = options.ranks_per_node;
-  if (per_node < 1 || per_node > kMaxRanksPerNode || options.size % per_node != 0) {
+  if (per_node < 1 || per_node > membership::kMaxRanksPerNode || options.size % per_node != 0) {
     return absl::InvalidArgumentError(absl::StrCat("ranks_per_node: ", per_node, " is not 1 to ",
-                                                   kMaxRanksPerNode,
+                                                   membership::kMaxRanksPerNode,
                                                    ", or does not divide the size ", options.size));
   }
   v1::JoinRequest request;
@@ -161,8 +161,8 @@ absl::StatusOr<CommunicatorManager::Created> CommunicatorManager::Create(
   request.set_suite(options.suite);
   request.set_timeout_ms(absl::ToInt64Milliseconds(RootTimeout(options.timeout)));
   request.set_node(options_.node);
-  request.set_policy_digest(ToBytes(options_.policy_digest));
-  if (absl::Status status = CheckJoin(request); !status.ok()) return status;
+  request.set_policy_digest(membership::ToBytes(options_.policy_digest));
+  if (absl::Status status = membership::CheckJoin(request); !status.ok()) return status;
   auto communicator = Reserve(application, options);
   if (!communicator.ok()) return communicator.status();
   (*communicator)->lineage = std::move(lineage);
@@ -182,7 +182,7 @@ absl::StatusOr<std::string> CommunicatorManager::CreateFor(Communicator& lead, c
                                                            absl::Time deadline) {
   absl::StatusOr<Joined> joined = JoinAnywhere(lead, request, options, deadline);
   if (!joined.ok()) return joined.status();
-  std::string suite = SuiteText(joined->roster.suite());
+  std::string suite = membership::SuiteText(joined->roster.suite());
   absl::Status status = Establish(lead, seats, options, *std::move(joined), deadline);
   if (!status.ok()) return status;
   return suite;
@@ -205,10 +205,10 @@ absl::StatusOr<std::string> CommunicatorManager::CreateTogether(
       guest, deadline,
       [&](const std::vector<std::shared_ptr<LocalSeat>>& all) -> absl::StatusOr<std::string> {
         Communicator lead;
-        lead.who = JoinerName(request);
+        lead.who = membership::JoinerName(request);
         lead.lineage = communicator->lineage;
         Seats seats;
-        std::deque<Cancellation::Hook> hooks;
+        std::deque<membership::Cancellation::Hook> hooks;
         for (const std::shared_ptr<LocalSeat>& seat : all) {
           seats.push_back(std::static_pointer_cast<Communicator>(seat));
           hooks.emplace_back(seat->cancellation, [&lead, who = seats.back()->who] {
@@ -251,7 +251,7 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAnywhere(
 
 absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinAtRoot(
     Communicator& communicator, const v1::JoinRequest& request, absl::Time deadline) {
-  Joiner self{request, options_.tools.sessions->local_spki(), crypto::SessionId{}};
+  membership::Joiner self{request, options_.tools.sessions->local_spki(), crypto::SessionId{}};
   auto gathered = rendezvous_.Join(std::move(self), deadline,
                                    [&] { return !communicator.cancellation.status().ok(); });
   if (absl::Status ended = communicator.cancellation.status(); !ended.ok()) return ended;
@@ -287,7 +287,7 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   while (true) {
     session = options_.tools.sessions->Connect(root_address, connect_by);
     if (!session.ok()) return at_root(session.status());
-    std::shared_ptr<PeerClient> root = options_.tools.peer(**session);
+    std::shared_ptr<membership::PeerClient> root = options_.tools.peer(**session);
     if (root == nullptr) return at_root(absl::UnavailableError("the session has closed"));
 
     v1::JoinRequest timed = request;
@@ -306,7 +306,7 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
     absl::SleepFor(kReplaceWait);
   }
 
-  OwnPart own;
+  membership::OwnPart own;
   own.communicator = options.name;
   own.rank = request.rank();
   own.size = request.size();
@@ -319,11 +319,11 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
   own.chunk_log2 = options.chunk_log2;
   own.lanes = options.lanes;
   own.suite = options.suite;
-  absl::Status status = CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
+  absl::Status status = membership::CheckRosterFor(reply.roster(), own, (*session)->peer_spki());
   if (!status.ok()) return status;
-  Joined joined{reply.roster(), ComputeEpochId(reply.roster()), {}, *session};
-  auto secret = UnwrapEpochSecret(reply.wrapped_secret(), (*session)->secret(), joined.epoch,
-                                  static_cast<uint16_t>(request.rank()));
+  Joined joined{reply.roster(), membership::ComputeEpochId(reply.roster()), {}, *session};
+  auto secret = membership::UnwrapEpochSecret(reply.wrapped_secret(), (*session)->secret(),
+                                              joined.epoch, static_cast<uint16_t>(request.rank()));
   if (!secret.ok()) return secret.status();
   joined.secret = *std::move(secret);
   return joined;
@@ -333,32 +333,32 @@ absl::Status CommunicatorManager::Establish(Communicator& lead, const Seats& sea
                                             const CreateOptions& options, Joined joined,
                                             absl::Time deadline) {
   const uint32_t member = options.rank / options.ranks_per_node;
-  auto membership =
-      std::make_shared<Membership>(std::move(joined.roster), static_cast<uint16_t>(member),
-                                   joined.epoch, std::move(joined.secret));
+  auto membership = std::make_shared<membership::Membership>(
+      std::move(joined.roster), static_cast<uint16_t>(member), joined.epoch,
+      std::move(joined.secret));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const std::shared_ptr<Communicator>& seat : seats) seat->membership = membership;
   }
   if (absl::Status status = epochs_.Add(membership); !status.ok()) return status;
   // An application that ended before its epoch was known has not been reported to the others.
-  AssemblyFault fault{lead.cancellation.status(), membership->rank()};
+  membership::AssemblyFault fault{lead.cancellation.status(), membership->rank()};
   if (fault.status.ok() && lead.lineage.has_value()) {
-    fault.status = CheckLineage(*lead.lineage, membership->roster());
+    fault.status = membership::CheckLineage(*lead.lineage, membership->roster());
   }
-  if (fault.status.ok()) fault = Assemble(*membership, options_.tools, deadline);
+  if (fault.status.ok()) fault = membership::Assemble(*membership, options_.tools, deadline);
   if (fault.status.ok()) {
     fault = {StartGroup(seats, *membership, options), membership->rank()};
   }
   if (fault.status.ok()) return absl::OkStatus();
-  absl::Status agreed =
-      arbiter_.Arbitrate(membership, MakeReport(fault.status, membership->rank(), fault.peer));
+  absl::Status agreed = arbiter_.Arbitrate(
+      membership, membership::MakeReport(fault.status, membership->rank(), fault.peer));
   options_.engine->Remove(membership->epoch());
   epochs_.Retire(membership->epoch());
   return agreed;
 }
 
-absl::Status CommunicatorManager::StartGroup(const Seats& seats, Membership& membership,
+absl::Status CommunicatorManager::StartGroup(const Seats& seats, membership::Membership& membership,
                                              const CreateOptions& options) {
   engine::GroupConfig group;
   group.deadline = options.deadline;
@@ -386,7 +386,7 @@ absl::Status CommunicatorManager::StartGroup(const Seats& seats, Membership& mem
     return status;
   }
   // An end that was decided before the engine knew the group has not reached it.
-  if (auto decided = membership.decided()) return ToStatus(*decided);
+  if (auto decided = membership.decided()) return membership::ToStatus(*decided);
   {
     // End() reads `ring` under the same lock: it either sees a communicator that stands, or this
     // sees its reason.
@@ -396,13 +396,13 @@ absl::Status CommunicatorManager::StartGroup(const Seats& seats, Membership& mem
     }
     for (size_t k = 0; k < seats.size(); ++k) seats[k]->ring = std::move(rings[k]);
   }
-  ops::Log(ops::Level::kInfo, "communicator stands",
-           {{"name", options.name},
-            {"rank", seats.front()->rank},
-            {"ranks here", seats.size()},
-            {"size", options.size},
-            {"epoch", ShortHex(membership.epoch())},
-            {"suite", SuiteText(membership.roster().suite())}});
+  base::Log(base::Level::kInfo, "communicator stands",
+            {{"name", options.name},
+             {"rank", seats.front()->rank},
+             {"ranks here", seats.size()},
+             {"size", options.size},
+             {"epoch", membership::ShortHex(membership.epoch())},
+             {"suite", membership::SuiteText(membership.roster().suite())}});
   return absl::OkStatus();
 }
 

@@ -17,19 +17,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/worker_pool.h"
 #include "daemon/engine/engine.h"
-#include "daemon/service/applications.h"
-#include "daemon/service/assembly.h"
-#include "daemon/service/epoch.h"
-#include "daemon/service/epoch_table.h"
-#include "daemon/service/failure.h"
-#include "daemon/service/lineage.h"
+#include "daemon/local/applications.h"
+#include "daemon/membership/assembly.h"
+#include "daemon/membership/epoch.h"
+#include "daemon/membership/epoch_table.h"
+#include "daemon/membership/failure.h"
+#include "daemon/membership/lineage.h"
+#include "daemon/membership/peer.h"
+#include "daemon/membership/rendezvous.h"
+#include "daemon/membership/root_choice.h"
 #include "daemon/service/local_party.h"
-#include "daemon/service/peer.h"
-#include "daemon/service/rendezvous.h"
-#include "daemon/service/root_choice.h"
 #include "daemon/service/root_finder.h"
-#include "daemon/service/worker_pool.h"
 
 namespace caravan::service {
 
@@ -51,7 +51,7 @@ struct CreateOptions {
 };
 
 // Thread-safe.
-class CommunicatorManager : public PeerHandler {
+class CommunicatorManager : public membership::PeerHandler {
  public:
   struct Options {
     std::string node;
@@ -59,11 +59,11 @@ class CommunicatorManager : public PeerHandler {
     std::string data_address;
     crypto::Sha256Digest policy_digest{};
     uint32_t max_communicators = 256;
-    AssemblyTools tools;               // its session manager outlives this object
+    membership::AssemblyTools tools;   // its session manager outlives this object
     engine::Engine* engine = nullptr;  // likewise
     store::Store* store = nullptr;     // likewise; null: none
     absl::Duration arbitration_try = absl::Seconds(1);
-    RootFacts facts;  // what this node chooses by, where it is a root
+    membership::RootFacts facts;  // what this node chooses by, where it is a root
   };
   explicit CommunicatorManager(Options options);
   ~CommunicatorManager() override;
@@ -75,16 +75,17 @@ class CommunicatorManager : public PeerHandler {
   // Blocks until the communicator stands, or fails: within options.timeout and the arbitration of
   // the reason after it. InvalidArgument names the field, or both sides of a contradiction;
   // NotFound: no such parent; PermissionDenied: a member is not the node that it was in the parent.
-  absl::StatusOr<Created> Create(const std::shared_ptr<Application>& application,
+  absl::StatusOr<Created> Create(const std::shared_ptr<local::Application>& application,
                                  CreateOptions options);
   // NotFound: no such handle of this application.
-  absl::Status Destroy(const Application& application, uint64_t handle);
-  absl::Status Abort(const Application& application, uint64_t handle, const std::string& reason);
-  absl::StatusOr<std::shared_ptr<engine::SharedMemory>> Ring(const Application& application,
+  absl::Status Destroy(const local::Application& application, uint64_t handle);
+  absl::Status Abort(const local::Application& application, uint64_t handle,
+                     const std::string& reason);
+  absl::StatusOr<std::shared_ptr<engine::SharedMemory>> Ring(const local::Application& application,
                                                              uint64_t handle) const;
 
   // The application is gone: its communicators end on all ranks, what it is making is given up.
-  void EndApplication(const Application& application);
+  void EndApplication(const local::Application& application);
   // Epochs with the session's peer end, unless another session with it is open. Never blocks.
   void OnSessionClosed(const session::Session& session);
   // For the data listener, which turns all else away: see Membership::ExpectsLane.
@@ -94,27 +95,30 @@ class CommunicatorManager : public PeerHandler {
   // Ends all communicators, on all ranks as far as they answer. Idempotent.
   void Stop();
 
-  absl::Status Join(const Caller& caller, const v1::JoinRequest& request,
+  absl::Status Join(const membership::Caller& caller, const v1::JoinRequest& request,
                     v1::JoinReply* reply) override;
-  absl::Status Confirm(const Caller& caller, const v1::ConfirmRequest& request,
+  absl::Status Confirm(const membership::Caller& caller, const v1::ConfirmRequest& request,
                        v1::ConfirmReply* reply) override;
-  absl::Status ReportFault(const Caller& caller, const v1::ReportFaultRequest& request,
+  absl::Status ReportFault(const membership::Caller& caller, const v1::ReportFaultRequest& request,
                            v1::ReportFaultReply* reply) override;
-  absl::Status EndEpoch(const Caller& caller, const v1::EndEpochRequest& request) override;
-  absl::Status DescribeOperation(const Caller& caller, const v1::DescribeOperationRequest& request,
+  absl::Status EndEpoch(const membership::Caller& caller,
+                        const v1::EndEpochRequest& request) override;
+  absl::Status DescribeOperation(const membership::Caller& caller,
+                                 const v1::DescribeOperationRequest& request,
                                  v1::DescribeOperationReply* reply) override;
-  absl::Status DescribeWait(const Caller& caller, const v1::DescribeWaitRequest& request,
+  absl::Status DescribeWait(const membership::Caller& caller,
+                            const v1::DescribeWaitRequest& request,
                             v1::DescribeWaitReply* reply) override;
 
  private:
   struct Communicator : LocalSeat {
     uint64_t handle = 0;
-    std::shared_ptr<Application> application;
+    std::shared_ptr<local::Application> application;
     uint32_t rank = 0;
     std::string who;  // "rank 1 (node-b)"
-    std::optional<Lineage> lineage;
+    std::optional<membership::Lineage> lineage;
     // Guarded by the manager's mutex.
-    std::shared_ptr<Membership> membership;
+    std::shared_ptr<membership::Membership> membership;
     std::shared_ptr<engine::SharedMemory> ring;  // once it stands
     const std::shared_ptr<std::atomic<bool>> left = std::make_shared<std::atomic<bool>>(false);
   };
@@ -125,9 +129,10 @@ class CommunicatorManager : public PeerHandler {
     std::shared_ptr<session::Session> session;  // the roster names it: held until the group stands
   };
   // Completes `options` from their parent.
-  absl::StatusOr<Lineage> Trace(const Application& application, CreateOptions* options) const;
+  absl::StatusOr<membership::Lineage> Trace(const local::Application& application,
+                                            CreateOptions* options) const;
   absl::StatusOr<std::shared_ptr<Communicator>> Reserve(
-      const std::shared_ptr<Application>& application, const CreateOptions& options);
+      const std::shared_ptr<local::Application>& application, const CreateOptions& options);
   absl::StatusOr<Joined> JoinAtRoot(Communicator& communicator, const v1::JoinRequest& request,
                                     absl::Time deadline);
   absl::StatusOr<Joined> JoinRemote(Communicator& communicator, const v1::JoinRequest& request,
@@ -147,24 +152,25 @@ class CommunicatorManager : public PeerHandler {
                                         const CreateOptions& options, absl::Time deadline);
   absl::Status Establish(Communicator& lead, const Seats& seats, const CreateOptions& options,
                          Joined joined, absl::Time deadline);
-  absl::Status StartGroup(const Seats& seats, Membership& membership, const CreateOptions& options);
+  absl::Status StartGroup(const Seats& seats, membership::Membership& membership,
+                          const CreateOptions& options);
   void Forget(uint64_t handle);
   // Whether other ranks of this node stand in the communicator; its handle is forgotten then.
   bool LeaveOthersBehind(Communicator& communicator);
   // Ends it on all ranks with `reason`, then here for good.
   void End(const std::shared_ptr<Communicator>& communicator, const absl::Status& reason);
-  absl::StatusOr<std::shared_ptr<Communicator>> Find(const Application& application,
+  absl::StatusOr<std::shared_ptr<Communicator>> Find(const local::Application& application,
                                                      uint64_t handle) const;
-  std::shared_ptr<PeerClient> MemberClient(const Membership& membership, uint16_t rank,
-                                           absl::Time deadline) const;
+  std::shared_ptr<membership::PeerClient> MemberClient(const membership::Membership& membership,
+                                                       uint16_t rank, absl::Time deadline) const;
 
   const Options options_;
   const RootFinder finder_;
-  Rendezvous rendezvous_;
+  membership::Rendezvous rendezvous_;
   LocalParties parties_;
-  EpochTable epochs_;
-  WorkerPool workers_;
-  FailureArbiter arbiter_;
+  membership::EpochTable epochs_;
+  base::WorkerPool workers_;
+  membership::FailureArbiter arbiter_;
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<Communicator>> communicators_;
   uint64_t next_handle_ = 1;

@@ -243,8 +243,8 @@ TEST(PeerCalls, OfNonMembersAreRefused) {
   FakeCluster cluster(3);
   StandUp(cluster, 2);
   cluster.Link(cluster[2], cluster[0]);
-  Caller outsider{cluster[0].sessions->FindPeer(cluster[2].spki)};
-  std::string epoch = ToBytes(cluster[0].engine->group()->epoch);
+  membership::Caller outsider{cluster[0].sessions->FindPeer(cluster[2].spki)};
+  std::string epoch = membership::ToBytes(cluster[0].engine->group()->epoch);
   v1::EndEpochRequest end;
   end.set_epoch(epoch);
   end.mutable_decided()->set_code(1);
@@ -270,9 +270,10 @@ TEST(PeerCalls, OfNonMembersAreRefused) {
 TEST(PeerCalls, ConfirmOnceAndFromTheLowerRank) {
   FakeCluster cluster(2);
   StandUp(cluster, 2);
-  Caller root{cluster[1].sessions->FindPeer(cluster[0].spki), absl::Now() + absl::Seconds(1)};
+  membership::Caller root{cluster[1].sessions->FindPeer(cluster[0].spki),
+                          absl::Now() + absl::Seconds(1)};
   v1::ConfirmRequest request;
-  request.set_epoch(ToBytes(cluster[1].engine->group()->epoch));
+  request.set_epoch(membership::ToBytes(cluster[1].engine->group()->epoch));
   request.set_source(0);
   request.set_mac(std::string(48, 'x'));
   v1::ConfirmReply reply;
@@ -306,14 +307,14 @@ TEST(PeerCalls, OverAReplacedSessionNameNoNewEpoch) {
   cluster[0].sessions->With(cluster[1])->drains = true;
   const auto far = cluster[2].sessions->With(cluster[1]);
   far->drains = true;
-  Caller joiner{cluster[0].sessions->Find(cluster[1].sessions->With(cluster[0])->id())};
+  membership::Caller joiner{cluster[0].sessions->Find(cluster[1].sessions->With(cluster[0])->id())};
   v1::JoinRequest join;
   join.set_rank(1);
   v1::JoinReply joined;
   EXPECT_EQ(session::ReasonOf(cluster[0].manager->Join(joiner, join, &joined)), session::kReplaced);
-  Caller second{far, absl::Now() + absl::Seconds(1)};
+  membership::Caller second{far, absl::Now() + absl::Seconds(1)};
   v1::ConfirmRequest confirm;
-  confirm.set_epoch(ToBytes(cluster[2].engine->group()->epoch));
+  confirm.set_epoch(membership::ToBytes(cluster[2].engine->group()->epoch));
   confirm.set_source(1);
   v1::ConfirmReply confirmed;
   EXPECT_EQ(session::ReasonOf(cluster[2].manager->Confirm(second, confirm, &confirmed)),
@@ -323,7 +324,7 @@ TEST(PeerCalls, OverAReplacedSessionNameNoNewEpoch) {
 TEST(PeerCalls, CannotJoinAsTheRoot) {
   FakeCluster cluster(2);
   cluster.Link(cluster[1], cluster[0]);
-  Caller caller{cluster[0].sessions->FindPeer(cluster[1].spki)};
+  membership::Caller caller{cluster[0].sessions->FindPeer(cluster[1].spki)};
   v1::JoinRequest request;
   v1::JoinReply reply;
   EXPECT_THAT(Text(cluster[0].manager->Join(caller, request, &reply)), HasSubstr("rank: 0"));

@@ -139,8 +139,8 @@ class FakeCluster {
     std::unique_ptr<Sessions> sessions;
     std::unique_ptr<FakeEngine> engine = std::make_unique<FakeEngine>();
     std::unique_ptr<CommunicatorManager> manager;
-    Applications applications{8, 1 << 20};
-    std::shared_ptr<Application> application;
+    local::Applications applications{8, 1 << 20};
+    std::shared_ptr<local::Application> application;
     std::atomic<bool> silent{false};  // takes calls and never answers
     std::atomic<bool> dead{false};    // calls fail at once
     std::atomic<int> lost{0};         // so many calls find their session closed
@@ -191,55 +191,58 @@ class FakeCluster {
   };
 
   // Calls `target` as the session that it has with the caller.
-  class Client : public PeerClient {
+  class Client : public membership::PeerClient {
    public:
     Client(FakeNode* target, crypto::SessionId id) : target_(target), id_(id) {}
     absl::Status Join(const v1::JoinRequest& request, v1::JoinReply* reply, absl::Time deadline,
-                      Cancellation* cancellation) override {
-      return Call(deadline, cancellation,
-                  [&](const Caller& c) { return target_->manager->Join(c, request, reply); });
+                      membership::Cancellation* cancellation) override {
+      return Call(deadline, cancellation, [&](const membership::Caller& c) {
+        return target_->manager->Join(c, request, reply);
+      });
     }
     absl::Status Confirm(const v1::ConfirmRequest& request, v1::ConfirmReply* reply,
-                         absl::Time deadline, Cancellation* cancellation) override {
-      return Call(deadline, cancellation,
-                  [&](const Caller& c) { return target_->manager->Confirm(c, request, reply); });
+                         absl::Time deadline, membership::Cancellation* cancellation) override {
+      return Call(deadline, cancellation, [&](const membership::Caller& c) {
+        return target_->manager->Confirm(c, request, reply);
+      });
     }
     absl::Status ReportFault(const v1::ReportFaultRequest& request, v1::ReportFaultReply* reply,
                              absl::Time deadline) override {
-      return Call(deadline, nullptr, [&](const Caller& c) {
+      return Call(deadline, nullptr, [&](const membership::Caller& c) {
         return target_->manager->ReportFault(c, request, reply);
       });
     }
     absl::Status EndEpoch(const v1::EndEpochRequest& request, absl::Time deadline) override {
-      return Call(deadline, nullptr,
-                  [&](const Caller& c) { return target_->manager->EndEpoch(c, request); });
+      return Call(deadline, nullptr, [&](const membership::Caller& c) {
+        return target_->manager->EndEpoch(c, request);
+      });
     }
     absl::Status DescribeOperation(const v1::DescribeOperationRequest& request,
                                    v1::DescribeOperationReply* reply,
                                    absl::Time deadline) override {
-      return Call(deadline, nullptr, [&](const Caller& c) {
+      return Call(deadline, nullptr, [&](const membership::Caller& c) {
         return target_->manager->DescribeOperation(c, request, reply);
       });
     }
     absl::Status DescribeWait(const v1::DescribeWaitRequest& request, v1::DescribeWaitReply* reply,
                               absl::Time deadline) override {
-      return Call(deadline, nullptr, [&](const Caller& c) {
+      return Call(deadline, nullptr, [&](const membership::Caller& c) {
         return target_->manager->DescribeWait(c, request, reply);
       });
     }
 
    private:
-    absl::Status Call(absl::Time deadline, Cancellation* cancellation,
-                      const std::function<absl::Status(const Caller&)>& call) {
+    absl::Status Call(absl::Time deadline, membership::Cancellation* cancellation,
+                      const std::function<absl::Status(const membership::Caller&)>& call) {
       if (target_->dead) return absl::UnavailableError("connection reset");
       if (target_->lost.fetch_sub(1) > 0) return absl::UnavailableError("the session has closed");
       if (target_->silent) {
         absl::SleepFor(deadline - absl::Now());
         return absl::DeadlineExceededError("no answer");
       }
-      Caller caller{target_->sessions->Find(id_), deadline, [cancellation] {
-                      return cancellation != nullptr && !cancellation->status().ok();
-                    }};
+      membership::Caller caller{target_->sessions->Find(id_), deadline, [cancellation] {
+                                  return cancellation != nullptr && !cancellation->status().ok();
+                                }};
       if (caller.session == nullptr) return absl::UnavailableError("closed");
       return call(caller);
     }

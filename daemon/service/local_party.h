@@ -16,13 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/service/cancellation.h"
+#include "daemon/membership/cancellation.h"
 
 namespace caravan::service {
 
 // One rank that waits.
 struct LocalSeat {
-  Cancellation cancellation;  // set when the application ends
+  membership::Cancellation cancellation;  // set when the application ends
 };
 
 // Thread-safe.

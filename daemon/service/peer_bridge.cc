@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/ops/log.h"
-#include "daemon/service/fd_server.h"
+#include "base/log.h"
+#include "daemon/local/fd_server.h"
 #include "proto/caravan/v1/peer.grpc.pb.h"
 
 namespace caravan::service {
@@ -18,7 +18,7 @@ namespace {
 // A roster of 1024 members is about 800 KiB.
 constexpr int kMaxMessage = 4 << 20;
 
-class GrpcPeerClient : public PeerClient {
+class GrpcPeerClient : public membership::PeerClient {
  public:
   explicit GrpcPeerClient(int fd) {
     grpc::ChannelArguments arguments;
@@ -31,12 +31,12 @@ class GrpcPeerClient : public PeerClient {
   }
 
   absl::Status Join(const v1::JoinRequest& request, v1::JoinReply* reply, absl::Time deadline,
-                    Cancellation* cancellation) override {
+                    membership::Cancellation* cancellation) override {
     return Call(deadline, cancellation,
                 [&](grpc::ClientContext* context) { return stub_->Join(context, request, reply); });
   }
   absl::Status Confirm(const v1::ConfirmRequest& request, v1::ConfirmReply* reply,
-                       absl::Time deadline, Cancellation* cancellation) override {
+                       absl::Time deadline, membership::Cancellation* cancellation) override {
     return Call(deadline, cancellation, [&](grpc::ClientContext* context) {
       return stub_->Confirm(context, request, reply);
     });
@@ -68,14 +68,15 @@ class GrpcPeerClient : public PeerClient {
 
  private:
   template <typename Function>
-  absl::Status Call(absl::Time deadline, Cancellation* cancellation, const Function& function) {
+  absl::Status Call(absl::Time deadline, membership::Cancellation* cancellation,
+                    const Function& function) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
-    if (cancellation == nullptr) return FromGrpc(function(&context));
+    if (cancellation == nullptr) return local::FromGrpc(function(&context));
     absl::Status status;
     {
-      Cancellation::Hook cancel(*cancellation, [&] { context.TryCancel(); });
-      status = FromGrpc(function(&context));
+      membership::Cancellation::Hook cancel(*cancellation, [&] { context.TryCancel(); });
+      status = local::FromGrpc(function(&context));
     }
     absl::Status cancelled = cancellation->status();
     return cancelled.ok() ? status : cancelled;
@@ -88,11 +89,11 @@ class GrpcPeerClient : public PeerClient {
 
 class PeerBridge::Service : public v1::Peer::Service {
  public:
-  explicit Service(PeerHandler* handler) : handler_(handler) {}
+  explicit Service(membership::PeerHandler* handler) : handler_(handler) {}
 
   absl::Status Start() {
-    auto server =
-        FdServer::Start({.services = {this}, .max_message_bytes = kMaxMessage, .keepalive = true});
+    auto server = local::FdServer::Start(
+        {.services = {this}, .max_message_bytes = kMaxMessage, .keepalive = true});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
@@ -107,58 +108,65 @@ class PeerBridge::Service : public v1::Peer::Service {
 
   grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
                     v1::JoinReply* reply) override {
-    return Handle(context, [&](const Caller& c) { return handler_->Join(c, *request, reply); });
+    return Handle(context,
+                  [&](const membership::Caller& c) { return handler_->Join(c, *request, reply); });
   }
   grpc::Status Confirm(grpc::ServerContext* context, const v1::ConfirmRequest* request,
                        v1::ConfirmReply* reply) override {
-    return Handle(context, [&](const Caller& c) { return handler_->Confirm(c, *request, reply); });
+    return Handle(context, [&](const membership::Caller& c) {
+      return handler_->Confirm(c, *request, reply);
+    });
   }
   grpc::Status ReportFault(grpc::ServerContext* context, const v1::ReportFaultRequest* request,
                            v1::ReportFaultReply* reply) override {
-    return Handle(context,
-                  [&](const Caller& c) { return handler_->ReportFault(c, *request, reply); });
+    return Handle(context, [&](const membership::Caller& c) {
+      return handler_->ReportFault(c, *request, reply);
+    });
   }
   grpc::Status EndEpoch(grpc::ServerContext* context, const v1::EndEpochRequest* request,
                         v1::EndEpochReply*) override {
-    return Handle(context, [&](const Caller& c) { return handler_->EndEpoch(c, *request); });
+    return Handle(context,
+                  [&](const membership::Caller& c) { return handler_->EndEpoch(c, *request); });
   }
   grpc::Status DescribeOperation(grpc::ServerContext* context,
                                  const v1::DescribeOperationRequest* request,
                                  v1::DescribeOperationReply* reply) override {
-    return Handle(context,
-                  [&](const Caller& c) { return handler_->DescribeOperation(c, *request, reply); });
+    return Handle(context, [&](const membership::Caller& c) {
+      return handler_->DescribeOperation(c, *request, reply);
+    });
   }
   grpc::Status DescribeWait(grpc::ServerContext* context, const v1::DescribeWaitRequest* request,
                             v1::DescribeWaitReply* reply) override {
-    return Handle(context,
-                  [&](const Caller& c) { return handler_->DescribeWait(c, *request, reply); });
+    return Handle(context, [&](const membership::Caller& c) {
+      return handler_->DescribeWait(c, *request, reply);
+    });
   }
 
  private:
   template <typename Function>
   grpc::Status Handle(grpc::ServerContext* context, const Function& function) {
-    Caller caller;
+    membership::Caller caller;
     std::weak_ptr<session::Session> session;
     if (sessions_.Find(context->peer(), &session)) caller.session = session.lock();
     // A call of a connection that has closed meanwhile: its descriptor may be another's by now.
     if (caller.session == nullptr || context->IsCancelled() || !caller.session->status().ok()) {
-      return ToGrpc(absl::UnavailableError("the session has closed"));
+      return local::ToGrpc(absl::UnavailableError("the session has closed"));
     }
     caller.deadline = absl::FromChrono(context->deadline());
     caller.cancelled = [context] { return context->IsCancelled(); };
-    return ToGrpc(function(caller));
+    return local::ToGrpc(function(caller));
   }
 
-  PeerHandler* const handler_;
+  membership::PeerHandler* const handler_;
   // Weak: a closed session's secret does not wait for its descriptor's number to be used again.
-  FdMap<std::weak_ptr<session::Session>> sessions_;
-  std::unique_ptr<FdServer> server_;
+  local::FdMap<std::weak_ptr<session::Session>> sessions_;
+  std::unique_ptr<local::FdServer> server_;
 };
 
 PeerBridge::PeerBridge() = default;
 PeerBridge::~PeerBridge() { Stop(); }
 
-absl::StatusOr<std::unique_ptr<PeerBridge>> PeerBridge::Start(PeerHandler* handler) {
+absl::StatusOr<std::unique_ptr<PeerBridge>> PeerBridge::Start(membership::PeerHandler* handler) {
   std::unique_ptr<PeerBridge> bridge(new PeerBridge());
   bridge->service_ = std::make_unique<Service>(handler);
   if (absl::Status status = bridge->service_->Start(); !status.ok()) {
@@ -186,7 +194,7 @@ void PeerBridge::Add(const std::shared_ptr<session::Session>& session) {
 }
 
 void PeerBridge::Remove(const session::Session& session) {
-  std::shared_ptr<PeerClient> client;  // destroyed outside the lock
+  std::shared_ptr<membership::PeerClient> client;  // destroyed outside the lock
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = clients_.find(session.id());
   if (found == clients_.end()) return;
@@ -194,7 +202,7 @@ void PeerBridge::Remove(const session::Session& session) {
   clients_.erase(found);
 }
 
-std::shared_ptr<PeerClient> PeerBridge::Client(const session::Session& session) const {
+std::shared_ptr<membership::PeerClient> PeerBridge::Client(const session::Session& session) const {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = clients_.find(session.id());
   return found == clients_.end() ? nullptr : found->second;
@@ -202,7 +210,7 @@ std::shared_ptr<PeerClient> PeerBridge::Client(const session::Session& session) 
 
 void PeerBridge::Stop() {
   if (service_ != nullptr) service_->Stop();
-  std::map<crypto::SessionId, std::shared_ptr<PeerClient>> clients;
+  std::map<crypto::SessionId, std::shared_ptr<membership::PeerClient>> clients;
   std::lock_guard<std::mutex> lock(mutex_);
   clients.swap(clients_);
 }

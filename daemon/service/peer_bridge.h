@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "absl/status/statusor.h"
-#include "daemon/service/peer.h"
+#include "daemon/membership/peer.h"
 #include "daemon/session/session.h"
 
 namespace caravan::service {
@@ -19,14 +19,14 @@ namespace caravan::service {
 class PeerBridge {
  public:
   // `handler` outlives the bridge.
-  static absl::StatusOr<std::unique_ptr<PeerBridge>> Start(PeerHandler* handler);
+  static absl::StatusOr<std::unique_ptr<PeerBridge>> Start(membership::PeerHandler* handler);
   ~PeerBridge();  // Stop()
 
   // Takes the session's two streams. Once a session.
   void Add(const std::shared_ptr<session::Session>& session);
   void Remove(const session::Session& session);
   // Null when the session was not added, or has been removed.
-  std::shared_ptr<PeerClient> Client(const session::Session& session) const;
+  std::shared_ptr<membership::PeerClient> Client(const session::Session& session) const;
   // Ends the peers' calls. Idempotent.
   void Stop();
 
@@ -35,7 +35,7 @@ class PeerBridge {
   PeerBridge();
   std::unique_ptr<Service> service_;
   mutable std::mutex mutex_;
-  std::map<crypto::SessionId, std::shared_ptr<PeerClient>> clients_;
+  std::map<crypto::SessionId, std::shared_ptr<membership::PeerClient>> clients_;
 };
 
 }  // namespace caravan::service

@@ -14,34 +14,35 @@ namespace caravan::service {
 namespace {
 
 // Answers with who called.
-class Echo : public PeerHandler {
+class Echo : public membership::PeerHandler {
  public:
-  absl::Status Join(const Caller& caller, const v1::JoinRequest& request,
+  absl::Status Join(const membership::Caller& caller, const v1::JoinRequest& request,
                     v1::JoinReply* reply) override {
     while (request.timeout_ms() != 0 && !caller.cancelled()) {
       absl::SleepFor(absl::Milliseconds(5));
     }
     if (request.timeout_ms() != 0) left.set_value();
-    reply->set_wrapped_secret(ToBytes(caller.session->peer_spki()));
+    reply->set_wrapped_secret(membership::ToBytes(caller.session->peer_spki()));
     return absl::OkStatus();
   }
-  absl::Status Confirm(const Caller&, const v1::ConfirmRequest&, v1::ConfirmReply*) override {
+  absl::Status Confirm(const membership::Caller&, const v1::ConfirmRequest&,
+                       v1::ConfirmReply*) override {
     return absl::PermissionDeniedError("confirmation of rank 1 (node-b): no");
   }
-  absl::Status ReportFault(const Caller&, const v1::ReportFaultRequest& request,
+  absl::Status ReportFault(const membership::Caller&, const v1::ReportFaultRequest& request,
                            v1::ReportFaultReply* reply) override {
     *reply->mutable_decided() = request.fault();
     return absl::OkStatus();
   }
-  absl::Status EndEpoch(const Caller&, const v1::EndEpochRequest&) override {
+  absl::Status EndEpoch(const membership::Caller&, const v1::EndEpochRequest&) override {
     return absl::OkStatus();
   }
-  absl::Status DescribeOperation(const Caller&, const v1::DescribeOperationRequest&,
+  absl::Status DescribeOperation(const membership::Caller&, const v1::DescribeOperationRequest&,
                                  v1::DescribeOperationReply* reply) override {
     reply->set_description("barrier()");
     return absl::OkStatus();
   }
-  absl::Status DescribeWait(const Caller&, const v1::DescribeWaitRequest& request,
+  absl::Status DescribeWait(const membership::Caller&, const v1::DescribeWaitRequest& request,
                             v1::DescribeWaitReply* reply) override {
     if (request.epoch() != "an epoch") return absl::NotFoundError("epoch: is not known here");
     reply->set_waits(true);
@@ -86,9 +87,9 @@ TEST_F(PeerBridgeTest, CarriesCallsBothWaysAndKnowsTheCaller) {
   auto [a, b] = Link(1);
   v1::JoinReply reply;
   ASSERT_TRUE(at_a_->Client(*a)->Join({}, &reply, Soon(), nullptr).ok());
-  EXPECT_EQ(reply.wrapped_secret(), ToBytes(kA));
+  EXPECT_EQ(reply.wrapped_secret(), membership::ToBytes(kA));
   ASSERT_TRUE(at_b_->Client(*b)->Join({}, &reply, Soon(), nullptr).ok());
-  EXPECT_EQ(reply.wrapped_secret(), ToBytes(kB));
+  EXPECT_EQ(reply.wrapped_secret(), membership::ToBytes(kB));
 }
 
 TEST_F(PeerBridgeTest, CarriesWhomAMemberWaitsFor) {
@@ -113,7 +114,7 @@ TEST_F(PeerBridgeTest, CarriesErrorsWhole) {
 
 TEST_F(PeerBridgeTest, CancelsAWaitingCallOnBothSides) {
   auto [a, b] = Link(1);
-  Cancellation cancellation;
+  membership::Cancellation cancellation;
   v1::JoinRequest request;
   request.set_timeout_ms(1);
   std::thread canceller([&] {

@@ -39,7 +39,7 @@ absl::Status NoStore() {
       "give one, or set store { etcd { endpoints: … } }");
 }
 
-store::Store::Cancelled Poll(const Cancellation& cancellation) {
+store::Store::Cancelled Poll(const membership::Cancellation& cancellation) {
   return [&cancellation] { return !cancellation.status().ok(); };
 }
 
@@ -47,7 +47,7 @@ store::Store::Cancelled Poll(const Cancellation& cancellation) {
 
 absl::StatusOr<std::unique_ptr<store::Claim>> RootFinder::Enter(
     const std::string& communicator, uint32_t rank, const std::string& address, absl::Time deadline,
-    const Cancellation& cancellation) const {
+    const membership::Cancellation& cancellation) const {
   if (store_ == nullptr) return NoStore();
   auto claim =
       rank == 0 ? store_->Hold(KeyOf(communicator, "root"), address, deadline, Poll(cancellation))
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<store::Claim>> RootFinder::Enter(
   return claim;
 }
 
-bool RootFinder::Pause(absl::Time deadline, const Cancellation& cancellation) {
+bool RootFinder::Pause(absl::Time deadline, const membership::Cancellation& cancellation) {
   const absl::Time end = absl::Now() + kLook;
   if (end >= deadline) return false;
   while (absl::Now() < end && cancellation.status().ok()) {
@@ -73,7 +73,7 @@ bool RootFinder::Pause(absl::Time deadline, const Cancellation& cancellation) {
 }
 
 absl::StatusOr<std::string> RootFinder::Find(const std::string& communicator, absl::Time deadline,
-                                             const Cancellation& cancellation,
+                                             const membership::Cancellation& cancellation,
                                              const absl::Status& last) const {
   if (store_ == nullptr) return NoStore();
   for (;;) {

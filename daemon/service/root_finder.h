@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/service/cancellation.h"
+#include "daemon/membership/cancellation.h"
 #include "daemon/store/store.h"
 
 namespace caravan::service {
@@ -24,16 +24,16 @@ class RootFinder {
 
   // Tells the others where rank `rank` is, until the result is destroyed. Rank 0 waits until
   // nobody else is the root of a communicator of this name.
-  absl::StatusOr<std::unique_ptr<store::Claim>> Enter(const std::string& communicator,
-                                                      uint32_t rank, const std::string& address,
-                                                      absl::Time deadline,
-                                                      const Cancellation& cancellation) const;
+  absl::StatusOr<std::unique_ptr<store::Claim>> Enter(
+      const std::string& communicator, uint32_t rank, const std::string& address,
+      absl::Time deadline, const membership::Cancellation& cancellation) const;
 
   // Runs `join(address of the root)` until it is answered: Unavailable means that the root is gone,
   // and another may have taken its place. DeadlineExceeded names the last reason.
   template <typename Join>
   auto JoinRoot(const std::string& communicator, absl::Time deadline,
-                const Cancellation& cancellation, Join join) const -> decltype(join(std::string()));
+                const membership::Cancellation& cancellation, Join join) const
+      -> decltype(join(std::string()));
 
   // "etcd at … knows rank 2 (10.0.0.3:7400)" of ranks 1 and up: for an error's end. Empty where it
   // cannot be asked within a second.
@@ -42,17 +42,17 @@ class RootFinder {
  private:
   // The root's address once there is one.
   absl::StatusOr<std::string> Find(const std::string& communicator, absl::Time deadline,
-                                   const Cancellation& cancellation,
+                                   const membership::Cancellation& cancellation,
                                    const absl::Status& last) const;
   // Before another look; false: the deadline is too near.
-  static bool Pause(absl::Time deadline, const Cancellation& cancellation);
+  static bool Pause(absl::Time deadline, const membership::Cancellation& cancellation);
 
   store::Store* const store_;
 };
 
 template <typename Join>
 auto RootFinder::JoinRoot(const std::string& communicator, absl::Time deadline,
-                          const Cancellation& cancellation, Join join) const
+                          const membership::Cancellation& cancellation, Join join) const
     -> decltype(join(std::string())) {
   absl::Status last;
   for (;;) {

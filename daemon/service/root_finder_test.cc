@@ -93,7 +93,7 @@ class RootFinderTest : public ::testing::Test {
 
   MemoryStore store_;
   RootFinder finder_{&store_};
-  Cancellation cancellation_;
+  membership::Cancellation cancellation_;
   std::vector<std::string> tried_;
 };
 
@@ -175,7 +175,7 @@ TEST_F(RootFinderTest, KeepsCommunicatorsApartWhateverTheirNames) {
 
 TEST(RootFinder, SaysHowToNameAStore) {
   const RootFinder finder(nullptr);
-  Cancellation cancellation;
+  membership::Cancellation cancellation;
   auto entered = finder.Enter("job", 1, "x", absl::InfiniteFuture(), cancellation);
   EXPECT_TRUE(absl::IsInvalidArgument(entered.status()));
   EXPECT_THAT(std::string(entered.status().message()), HasSubstr("store { etcd"));

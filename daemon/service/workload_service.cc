@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/ops/config.h"
-#include "daemon/service/local_grpc.h"
+#include "config/config.h"
+#include "daemon/local/local_grpc.h"
 #include "proto/caravan/v1/workload.grpc.pb.h"
 
 namespace caravan::service {
@@ -31,7 +31,7 @@ class Server : public WorkloadServer, public v1::Workload::Service {
   ~Server() override { Stop(); }
 
   absl::Status Listen() {
-    auto local = LocalGrpc::Start(options_.path, options_.allowed_uids, this);
+    auto local = local::LocalGrpc::Start(options_.path, options_.allowed_uids, this);
     if (!local.ok()) return local.status();
     local_ = *std::move(local);
     return absl::OkStatus();
@@ -99,20 +99,20 @@ class Server : public WorkloadServer, public v1::Workload::Service {
   }
 
  private:
-  using Owner = std::shared_ptr<Application>;
+  using Owner = std::shared_ptr<local::Application>;
 
   template <typename Function>
   grpc::Status For(grpc::ServerContext* context, const std::string& token,
                    const Function& function) {
     auto caller = local_->CallerOf(context->peer());
-    if (!caller.ok()) return ToGrpc(caller.status());
+    if (!caller.ok()) return local::ToGrpc(caller.status());
     auto application = options_.applications->Find(token, caller->uid);
-    if (!application.ok()) return ToGrpc(application.status());
-    return ToGrpc(function(*application));
+    if (!application.ok()) return local::ToGrpc(application.status());
+    return local::ToGrpc(function(*application));
   }
 
   const Options options_;
-  std::unique_ptr<LocalGrpc> local_;
+  std::unique_ptr<local::LocalGrpc> local_;
 };
 
 }  // namespace
@@ -125,7 +125,7 @@ absl::StatusOr<CreateOptions> ToCreateOptions(const std::string& name,
   options.root_address = root_address;
   options.rank = rank;
   if (rank != 0 && !root_address.empty()) {
-    auto address = ops::ParseAddress(root_address);
+    auto address = config::ParseAddress(root_address);
     if (!address.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("root_address: ", address.status().message()));
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "daemon/service/applications.h"
+#include "daemon/local/applications.h"
 #include "daemon/service/communicator_manager.h"
 
 namespace caravan::service {
@@ -20,7 +20,7 @@ class WorkloadServer {
   struct Options {
     std::string path;
     std::vector<uid_t> allowed_uids;
-    Applications* applications = nullptr;  // these outlive the server
+    local::Applications* applications = nullptr;  // these outlive the server
     CommunicatorManager* communicators = nullptr;
   };
   // Errors as LocalSocket::Start.

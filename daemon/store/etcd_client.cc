@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "daemon/http/http.h"
 #include "daemon/store/etcd_api.pb.h"
+#include "http/http.h"
 
 namespace caravan::store {
 namespace {

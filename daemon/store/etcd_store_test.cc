@@ -7,9 +7,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "daemon/http/http_server_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "http/http_server_testing.h"
 
 namespace caravan::store {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "daemon/collateral/cache.h"
+#include "collateral/cache.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace caravan::fuzz {

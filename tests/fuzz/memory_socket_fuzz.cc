@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/ops/log.h"
-#include "daemon/service/memory_server.h"
+#include "base/log.h"
+#include "daemon/local/memory_server.h"
 #include "proto/caravan/v1/memory_socket.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -27,18 +27,18 @@ const std::string& Path() {
 }
 
 void StartServer() {
-  ops::SetLogLevel(ops::Level::kError);  // every connection would make a line
-  static auto& applications = *new service::Applications(8, 1 << 20);
-  service::MemoryServer::Options options;
+  base::SetLogLevel(base::Level::kError);  // every connection would make a line
+  static auto& applications = *new local::Applications(8, 1 << 20);
+  local::MemoryServer::Options options;
   options.path = Path();
   options.allowed_uids = {geteuid()};
   options.applications = &applications;
-  options.find_ring = [](const service::Application&,
+  options.find_ring = [](const local::Application&,
                          uint64_t) -> absl::StatusOr<std::shared_ptr<engine::SharedMemory>> {
     return absl::NotFoundError("handle: no such communicator");
   };
-  options.on_end = [](const service::Application&) {};
-  auto server = service::MemoryServer::Start(std::move(options));
+  options.on_end = [](const local::Application&) {};
+  auto server = local::MemoryServer::Start(std::move(options));
   Require(server.ok(), "the server starts");
   // For the process's life; the socket's file goes at its end.
   static auto& running = *server->release();

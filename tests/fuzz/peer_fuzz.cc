@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/log.h"
 #include "collective/selector.h"
-#include "daemon/ops/log.h"
+#include "daemon/membership/epoch.h"
 #include "daemon/service/communicator_manager.h"
-#include "daemon/service/epoch.h"
 #include "daemon/service/fake_cluster.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -35,7 +35,7 @@ const std::string& LiveEpoch() {
 class World {
  public:
   World() : cluster_(2) {
-    ops::SetLogLevel(ops::Level::kError);  // every epoch would make lines, and bad UTF-8 too
+    base::SetLogLevel(base::Level::kError);  // every epoch would make lines, and bad UTF-8 too
     google::protobuf::SetLogHandler(nullptr);
     Renew();
   }
@@ -43,15 +43,15 @@ class World {
   void Call(Kind kind, const std::string& bytes) {
     if (++calls_ % 512 == 0 || ended_) Renew();
     service::CommunicatorManager& manager = *cluster_[0].manager;
-    const service::Caller caller{cluster_[0].sessions->With(cluster_[1]),
-                                 absl::Now() + absl::Milliseconds(2)};
+    const membership::Caller caller{cluster_[0].sessions->With(cluster_[1]),
+                                    absl::Now() + absl::Milliseconds(2)};
     switch (kind) {
       case kJoin: {
         v1::JoinRequest request;
         v1::JoinReply reply;
         if (!request.ParseFromString(bytes)) return;
         if (manager.Join(caller, request, &reply).ok()) {
-          Require(service::CheckRoster(reply.roster()).ok(), "who joins gets a roster");
+          Require(membership::CheckRoster(reply.roster()).ok(), "who joins gets a roster");
         }
         return;
       }
@@ -136,7 +136,7 @@ class World {
                   .c_str());
       handles_[i] = created->handle;
     }
-    epoch_ = service::ToBytes(cluster_[0].engine->group()->epoch);
+    epoch_ = membership::ToBytes(cluster_[0].engine->group()->epoch);
     epochs_.insert(epoch_);
     ended_ = false;
   }
@@ -144,16 +144,16 @@ class World {
   static void TakeReply(const std::string& bytes) {
     v1::JoinReply reply;
     if (!reply.ParseFromString(bytes)) return;
-    if (!service::CheckRoster(reply.roster()).ok()) return;
-    const crypto::EpochId epoch = service::ComputeEpochId(reply.roster());
+    if (!membership::CheckRoster(reply.roster()).ok()) return;
+    const crypto::EpochId epoch = membership::ComputeEpochId(reply.roster());
     v1::JoinReply again;
     Require(again.ParseFromString(reply.SerializeAsString()) &&
-                service::ComputeEpochId(again.roster()) == epoch,
+                membership::ComputeEpochId(again.roster()) == epoch,
             "a roster has one epoch id");
     static const crypto::SecretBytes& secret =
-        *new crypto::SecretBytes(*crypto::SecretBytes::Zero(service::kEpochSecretSize));
-    Require(!service::UnwrapEpochSecret(reply.wrapped_secret(), secret, epoch, 1).ok() ||
-                reply.wrapped_secret().size() == service::kEpochSecretSize + 16,
+        *new crypto::SecretBytes(*crypto::SecretBytes::Zero(membership::kEpochSecretSize));
+    Require(!membership::UnwrapEpochSecret(reply.wrapped_secret(), secret, epoch, 1).ok() ||
+                reply.wrapped_secret().size() == membership::kEpochSecretSize + 16,
             "what unwraps was wrapped");
   }
 
@@ -226,10 +226,10 @@ std::vector<std::string> Seeds() {
   wait.set_epoch(LiveEpoch());
   v1::JoinReply reply;
   *reply.mutable_roster() = ARoster();
-  const auto secret = crypto::SecretBytes::Zero(service::kEpochSecretSize);
-  reply.set_wrapped_secret(
-      *service::WrapEpochSecret(*secret, *secret, service::ComputeEpochId(reply.roster()), 1));
-  Require(service::CheckRoster(reply.roster()).ok(), "the seed is a roster");
+  const auto secret = crypto::SecretBytes::Zero(membership::kEpochSecretSize);
+  reply.set_wrapped_secret(*membership::WrapEpochSecret(
+      *secret, *secret, membership::ComputeEpochId(reply.roster()), 1));
+  Require(membership::CheckRoster(reply.roster()).ok(), "the seed is a roster");
   return {Seed(kJoin, join),      Seed(kConfirm, confirm),   Seed(kReport, report),
           Seed(kEnd, end),        Seed(kDescribe, describe), Seed(kWait, wait),
           Seed(kJoinReply, reply)};

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "absl/time/clock.h"
-#include "daemon/attester/quote_service.h"
+#include "attester/quote_service.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace caravan::fuzz {

@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "daemon/http/http.h"
 #include "gtest/gtest.h"
+#include "http/http.h"
 
 namespace caravan::testing {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "daemon/http/http.h"
 #include "daemon/store/etcd_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "http/http.h"
 
 namespace caravan::testing {
 namespace {
