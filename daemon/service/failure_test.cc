@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace caravan::membership {
+namespace caravan::service {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(Communicators, KeepTheNeighbourWhereWaitsLeadNowhere) {
 }
 
 }  // namespace
-}  // namespace caravan::membership
+}  // namespace caravan::service
