@@ -148,31 +148,31 @@ class CollectiveRank : public Rank {
     Communicator& comm = *side.communicator;
     switch (options_.kind) {
       case CollectiveKind::kAllReduce:
-        return comm.AllReduce(*side.input, count, options_.type, options_.redop, algorithm);
+        return comm.AllReduce({*side.input, {}, count, options_.type, options_.redop, algorithm});
       case CollectiveKind::kAllGather:
-        return comm.AllGather(*side.input, *side.output, count, options_.type, algorithm);
+        return comm.AllGather({*side.input, *side.output, count, options_.type, algorithm});
       case CollectiveKind::kReduceScatter:
-        return comm.ReduceScatter(*side.input, *side.output, count, options_.type, options_.redop,
-                                  algorithm);
+        return comm.ReduceScatter(
+            {*side.input, *side.output, count, options_.type, options_.redop, algorithm});
       case CollectiveKind::kBroadcast:
-        return comm.Broadcast(*side.input, *side.output, count, options_.type, 0, algorithm);
+        return comm.Broadcast({*side.input, *side.output, count, options_.type, 0, algorithm});
       case CollectiveKind::kReduce:
-        return comm.Reduce(*side.input, *side.output, count, options_.type, options_.redop, 0,
-                           algorithm);
+        return comm.Reduce(
+            {*side.input, *side.output, count, options_.type, options_.redop, 0, algorithm});
       case CollectiveKind::kGather:
-        return comm.Gather(*side.input, *side.output, count, options_.type, 0);
+        return comm.Gather({*side.input, *side.output, count, options_.type, 0});
       case CollectiveKind::kScatter:
-        return comm.Scatter(*side.input, *side.output, count, options_.type, 0);
+        return comm.Scatter({*side.input, *side.output, count, options_.type, 0});
       case CollectiveKind::kAllToAll:
-        return comm.AllToAll(*side.input, *side.output, count, options_.type, algorithm);
+        return comm.AllToAll({*side.input, *side.output, count, options_.type, algorithm});
       case CollectiveKind::kSendRecv:
         break;
     }
     const absl::StatusOr<Work> sent =
-        comm.Send(*side.input, count, options_.type, (rank_ + 1) % ranks_);
+        comm.Send({*side.input, count, options_.type, (rank_ + 1) % ranks_});
     if (!sent.ok()) return sent.status();
     // Operations complete in order: the receive's end is the send's too.
-    return comm.Recv(*side.output, count, options_.type, Previous());
+    return comm.Recv({*side.output, count, options_.type, Previous()});
   }
 
   const Settings settings_;

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "bench/harness/runner.h"
 #include "bench/harness/settings.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "collective/types.h"
 
 namespace caravan::bench {

@@ -18,7 +18,7 @@
 #include "absl/time/clock.h"
 #include "bench/cluster/cluster.h"
 #include "bench/harness/runner.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 
 namespace caravan::bench {
 namespace {
@@ -53,8 +53,10 @@ absl::Status Work(const Cluster& cluster, int rank, int ranks, const Load& load,
       flying.pop_front();
     }
     auto work = (*communicator)
-                    ->AllReduce(BufferRef(**buffer, i % load.outstanding * stride), load.count,
-                                DataType::kFloat32, ReduceOp::kMax, load.algorithm);
+                    ->AllReduce({.input = {**buffer, i % load.outstanding * stride},
+                                 .count = load.count,
+                                 .op = ReduceOp::kMax,
+                                 .algorithm = load.algorithm});
     if (!work.ok()) return work.status();
     flying.push_back(*work);
   }

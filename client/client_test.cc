@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "client/fake_daemon.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -51,9 +51,7 @@ class ClientTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<Communicator>> Create() {
     return Communicator::Create(*node_, {"test", "127.0.0.1:7400"}, 0, 1);
   }
-  absl::StatusOr<Work> Reduce() {
-    return comm_->AllReduce(*buffer_, 1024, DataType::kFloat32, ReduceOp::kSum);
-  }
+  absl::StatusOr<Work> Reduce() { return comm_->AllReduce({.input = *buffer_, .count = 1024}); }
 
   std::unique_ptr<FakeDaemon> daemon_;
   std::unique_ptr<Node> node_;
@@ -66,7 +64,7 @@ TEST_F(ClientTest, MovesTheInputToTheOutput) {
   auto output = node_->Allocate(4096);
   ASSERT_TRUE(output.ok()) << output.status();
   std::iota(buffer_->As<float>(), buffer_->As<float>() + 1024, 1.0f);
-  auto work = comm_->AllReduce(*buffer_, **output, 1024, DataType::kFloat32, ReduceOp::kSum);
+  auto work = comm_->AllReduce({.input = *buffer_, .output = **output, .count = 1024});
   ASSERT_TRUE(work.ok()) << work.status();
   EXPECT_EQ(work->Wait(), absl::OkStatus());
   EXPECT_TRUE(work->Test());
@@ -98,22 +96,24 @@ TEST_F(ClientTest, KeepsTheCountsOfEachOutstandingOperation) {
   daemon_->Hold();
   std::vector<Work> works;
   for (int i = 0; i < 128; ++i) {
-    auto gather = comm_->AllGatherV(*buffer_, **output, counts, DataType::kFloat32);
+    auto gather = comm_->AllGatherV({.input = *buffer_, .output = **output, .counts = counts});
     ASSERT_TRUE(gather.ok()) << gather.status();
     works.push_back(*gather);
-    auto exchange = comm_->AllToAllV(*buffer_, counts, **output, counts, DataType::kFloat32);
+    auto exchange = comm_->AllToAllV(
+        {.input = *buffer_, .output = **output, .send_counts = counts, .receive_counts = counts});
     ASSERT_TRUE(exchange.ok()) << exchange.status();
     works.push_back(*exchange);
   }
-  EXPECT_EQ(comm_->AllGatherV(*buffer_, **output, counts, DataType::kFloat32).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(
+      comm_->AllGatherV({.input = *buffer_, .output = **output, .counts = counts}).status().code(),
+      absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(daemon_->buffers(), 3u);  // one holds all counts
   daemon_->Release();
   for (const Work& work : works) EXPECT_EQ(work.Wait(), absl::OkStatus());
   EXPECT_EQ(places_used(), works.size());
   EXPECT_EQ((*output)->As<float>()[1023], 1024.0f);
   // Their places are free again.
-  auto again = comm_->AllGatherV(*buffer_, **output, counts, DataType::kFloat32);
+  auto again = comm_->AllGatherV({.input = *buffer_, .output = **output, .counts = counts});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->Wait(), absl::OkStatus());
   EXPECT_EQ(places_used(), works.size());
@@ -237,11 +237,11 @@ TEST_F(ClientTest, RefusesABufferOfAnotherNode) {
   Start();
   auto other = *Connect();
   auto foreign = *other->Allocate(4096);
-  auto work = comm_->AllReduce(*foreign, 1024, DataType::kFloat32, ReduceOp::kSum);
+  auto work = comm_->AllReduce({.input = *foreign, .count = 1024});
   EXPECT_EQ(work.status().code(), absl::StatusCode::kInvalidArgument);
   BufferRef nowhere(*foreign);
   nowhere.buffer = nullptr;
-  EXPECT_EQ(comm_->Recv(nowhere, 1, DataType::kFloat32, 0).status().code(),
+  EXPECT_EQ(comm_->Recv({.output = nowhere, .count = 1}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

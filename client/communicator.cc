@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "client/connection.h"
 #include "client/counts_area.h"
 #include "client/node.h"
@@ -23,24 +23,19 @@ namespace {
 
 using client::Arguments;
 using client::Connection;
-using client::LocalBuffer;
-using client::LocalNode;
 using client::Mapping;
 using client::Operation;
 using client::Place;
 using client::Ring;
-
-constexpr size_t kLongestName = 128;
-constexpr int kMostRanks = 65534;  // 0xFFFF and 0xFFFE have meanings of their own in a record
 
 absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
                    const CommunicatorOptions& options) {
   auto invalid = [](const auto&... what) {
     return absl::InvalidArgumentError(absl::StrCat(what...));
   };
-  if (rendezvous.name.empty() || rendezvous.name.size() > kLongestName) {
+  if (rendezvous.name.empty() || rendezvous.name.size() > kMaxCommunicatorName) {
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
-                   kLongestName);
+                   kMaxCommunicatorName);
   }
   if (size_t bad = client::FindBadUtf8(rendezvous.name); bad != absl::string_view::npos) {
     return invalid("the communicator's name is not UTF-8 at byte ", bad);
@@ -48,21 +43,22 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
   if (size_t bad = client::FindBadUtf8(rendezvous.root_address); bad != absl::string_view::npos) {
     return invalid("the rendezvous' root_address is not UTF-8 at byte ", bad);
   }
-  if (size < 1 || size > kMostRanks) {
-    return invalid("size ", size, ", expected 1 to ", kMostRanks);
+  if (size < 1 || size > kMaxRanks) {
+    return invalid("size ", size, ", expected 1 to ", kMaxRanks);
   }
   if (rank < 0 || rank >= size) return invalid("rank ", rank, " is not a rank of ", size);
-  if (options.chunk_log2 < 14 || options.chunk_log2 > 18) {
-    return invalid("chunk_log2 ", options.chunk_log2, ", expected 14 to 18");
+  if (options.chunk_log2 < kMinChunkLog2 || options.chunk_log2 > kMaxChunkLog2) {
+    return invalid("chunk_log2 ", options.chunk_log2, ", expected ", kMinChunkLog2, " to ",
+                   kMaxChunkLog2);
   }
-  constexpr int kMostRanksPerNode = 64;
-  if (options.ranks_per_node < 1 || options.ranks_per_node > kMostRanksPerNode ||
+  if (options.ranks_per_node < 1 || options.ranks_per_node > kMaxRanksPerNode ||
       size % options.ranks_per_node != 0) {
-    return invalid("ranks_per_node ", options.ranks_per_node, ", expected 1 to ", kMostRanksPerNode,
+    return invalid("ranks_per_node ", options.ranks_per_node, ", expected 1 to ", kMaxRanksPerNode,
                    ", a divisor of the size ", size);
   }
-  if (options.lanes < 0 || options.lanes > 16) {
-    return invalid("lanes ", options.lanes, ", expected 1 to 16, or 0 for the root's choice");
+  if (options.lanes < 0 || options.lanes > kMaxLanes) {
+    return invalid("lanes ", options.lanes, ", expected 1 to ", kMaxLanes,
+                   ", or 0 for the root's choice");
   }
   if (!options.suite.empty() && options.suite != "AES_256_GCM" &&
       options.suite != "CHACHA20_POLY1305") {
@@ -78,10 +74,22 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
   return absl::OkStatus();
 }
 
-class LocalCommunicator : public Communicator {
+Arguments Describe(Operation op, uint64_t count, DataType type,
+                   Algorithm algorithm = Algorithm::kAuto) {
+  Arguments a;
+  a.op = op;
+  a.count = count;
+  a.dtype = type;
+  a.algorithm = algorithm;
+  return a;
+}
+
+}  // namespace
+
+class Communicator::Impl {
  public:
-  LocalCommunicator(std::shared_ptr<Connection> connection, std::shared_ptr<Work::Impl> ring,
-                    uint64_t handle, int rank, int size, const CommunicatorOptions& options)
+  Impl(std::shared_ptr<Connection> connection, std::shared_ptr<Work::Impl> ring, uint64_t handle,
+       int rank, int size, const CommunicatorOptions& options)
       : connection_(std::move(connection)),
         ring_(std::move(ring)),
         handle_(handle),
@@ -95,104 +103,49 @@ class LocalCommunicator : public Communicator {
       const std::shared_ptr<Connection>& connection, const Rendezvous& rendezvous, int rank,
       int size, const CommunicatorOptions& options, const client::Lineage& lineage);
 
-  ~LocalCommunicator() override {
+  ~Impl() {
     if (aborting_.joinable()) aborting_.join();  // bounded by the node's time-out
     ring_->Fail(absl::CancelledError("the communicator was destroyed"));
     // Waits for the answer, so that the name is free for the next communicator.
     if (connection_->alive()) connection_->workload().DestroyCommunicator(handle_).IgnoreError();
   }
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
 
-  absl::StatusOr<Work> AllReduce(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                                 ReduceOp op, Algorithm algorithm) override {
-    Arguments a = Describe(Operation::kAllReduce, count, type, algorithm);
-    a.reduce = op;
-    return Submit(a, &input, &output);
+  // Fills in the places and submits. A place that is left out has buffer id 0.
+  absl::StatusOr<Work> Submit(Arguments arguments, const BufferRef& input,
+                              const BufferRef& output) {
+    auto in = Locate(input);
+    if (!in.ok()) return in.status();
+    auto out = Locate(output);
+    if (!out.ok()) return out.status();
+    arguments.input = *in;
+    arguments.output = *out;
+    auto entry = client::BuildEntry(arguments, rank_, size_);
+    if (!entry.ok()) return entry.status();
+    const bool counts = !arguments.counts.empty();
+    auto id = counts ? SubmitWithCounts(*entry, arguments) : ring_->Submit(*entry);
+    if (!id.ok()) return id.status();
+    return Work(ring_, *id);
   }
-  absl::StatusOr<Work> AllGather(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                                 Algorithm algorithm) override {
-    return Submit(Describe(Operation::kAllGather, count, type, algorithm), &input, &output);
-  }
-  absl::StatusOr<Work> ReduceScatter(BufferRef input, BufferRef output, uint64_t count,
-                                     DataType type, ReduceOp op, Algorithm algorithm) override {
-    Arguments a = Describe(Operation::kReduceScatter, count, type, algorithm);
-    a.reduce = op;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> Broadcast(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                                 int root, Algorithm algorithm) override {
-    Arguments a = Describe(Operation::kBroadcast, count, type, algorithm);
-    a.root = root;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> Reduce(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                              ReduceOp op, int root, Algorithm algorithm) override {
-    Arguments a = Describe(Operation::kReduce, count, type, algorithm);
-    a.reduce = op;
-    a.root = root;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> Gather(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                              int root) override {
-    Arguments a = Describe(Operation::kGather, count, type, Algorithm::kAuto);
-    a.root = root;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> Scatter(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                               int root) override {
-    Arguments a = Describe(Operation::kScatter, count, type, Algorithm::kAuto);
-    a.root = root;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> AllToAll(BufferRef input, BufferRef output, uint64_t count, DataType type,
-                                Algorithm algorithm) override {
-    return Submit(Describe(Operation::kAllToAll, count, type, algorithm), &input, &output);
-  }
-  absl::StatusOr<Work> AllGatherV(BufferRef input, BufferRef output,
-                                  absl::Span<const uint64_t> counts, DataType type,
-                                  Algorithm algorithm) override {
-    Arguments a = Describe(Operation::kAllGatherV, 0, type, algorithm);
-    a.counts = counts;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> AllToAllV(BufferRef input, absl::Span<const uint64_t> send_counts,
-                                 BufferRef output, absl::Span<const uint64_t> receive_counts,
-                                 DataType type) override {
-    Arguments a = Describe(Operation::kAllToAllV, 0, type, Algorithm::kAuto);
-    a.counts = send_counts;
-    a.receive_counts = receive_counts;
-    return Submit(a, &input, &output);
-  }
-  absl::StatusOr<Work> Send(BufferRef input, uint64_t count, DataType type, int peer) override {
-    Arguments a = Describe(Operation::kSend, count, type, Algorithm::kAuto);
-    a.peer = peer;
-    return Submit(a, &input, nullptr);
-  }
-  absl::StatusOr<Work> Recv(BufferRef output, uint64_t count, DataType type, int peer) override {
-    Arguments a = Describe(Operation::kRecv, count, type, Algorithm::kAuto);
-    a.peer = peer;
-    return Submit(a, nullptr, &output);
-  }
-  absl::StatusOr<Work> Barrier() override { return Submit(Arguments{}, nullptr, nullptr); }
 
-  absl::StatusOr<std::unique_ptr<Communicator>> Split(int color, int key) override {
+  absl::StatusOr<std::unique_ptr<Communicator>> Split(int color, int key) {
     auto choices = ExchangeChoices({color, key});
     if (!choices.ok()) return choices.status();
     if (color == kNoColor) return nullptr;
     return MakeChild(client::SplitMembers(*choices, color));
   }
 
-  absl::StatusOr<std::unique_ptr<Communicator>> Shrink(absl::Span<const int> excluded) override {
+  absl::StatusOr<std::unique_ptr<Communicator>> Shrink(absl::Span<const int> excluded) {
     auto members = client::ShrinkMembers(size_, rank_, excluded);
     if (!members.ok()) return members.status();
     return MakeChild(*std::move(members));
   }
 
-  absl::Status AsyncError() const override { return ring_->Failure(); }
+  absl::Status AsyncError() const { return ring_->Failure(); }
 
-  void Abort(const std::string& reason) override {
+  void Abort(const std::string& reason) {
     // The call has a thread of its own: a daemon that does not answer must not hold the caller.
     std::call_once(abort_once_,
                    [&] { aborting_ = std::thread([this, reason] { TellAbort(reason); }); });
@@ -216,14 +169,13 @@ class LocalCommunicator : public Communicator {
           absl::StrCat("color ", own.color, ", expected 0 or more, or kNoColor"));
     }
     constexpr uint64_t kEach = 2;
-    LocalNode node(connection_);
-    auto buffer = node.Allocate(size_ * kEach * sizeof(int64_t));
+    auto buffer = client::AllocateBuffer(connection_, size_ * kEach * sizeof(int64_t));
     if (!buffer.ok()) return buffer.status();
     int64_t* values = (*buffer)->As<int64_t>();
     values[rank_ * kEach] = own.color;
     values[rank_ * kEach + 1] = own.key;
-    auto work = AllGather({**buffer, rank_ * kEach * sizeof(int64_t)}, **buffer, kEach,
-                          DataType::kInt64, Algorithm::kAuto);
+    Arguments gather = Describe(Operation::kAllGather, kEach, DataType::kInt64);
+    auto work = Submit(gather, {**buffer, rank_ * kEach * sizeof(int64_t)}, **buffer);
     if (!work.ok()) return work.status();
     if (absl::Status status = work->Wait(); !status.ok()) return status;
     std::vector<client::SplitChoice> all(size_);
@@ -241,47 +193,19 @@ class LocalCommunicator : public Communicator {
     return Make(connection_, Rendezvous{}, rank, size, options_, {handle_, std::move(members)});
   }
 
-  static Arguments Describe(Operation op, uint64_t count, DataType type, Algorithm algorithm) {
-    Arguments a;
-    a.op = op;
-    a.count = count;
-    a.dtype = type;
-    a.algorithm = algorithm;
-    return a;
-  }
-
   absl::StatusOr<Place> Locate(const BufferRef& ref) const {
-    const auto* buffer = dynamic_cast<const LocalBuffer*>(ref.buffer);
-    if (buffer == nullptr || buffer->connection() != connection_.get()) {
+    if (ref.buffer == nullptr) return Place{};
+    const Buffer::Impl& buffer = ref.buffer->impl();
+    if (buffer.connection() != connection_.get()) {
       return absl::InvalidArgumentError("the buffer was not allocated by this communicator's node");
     }
-    return Place{buffer->id(), buffer->size(), ref.offset};
-  }
-
-  absl::StatusOr<Work> Submit(Arguments arguments, const BufferRef* input,
-                              const BufferRef* output) {
-    if (input != nullptr) {
-      auto place = Locate(*input);
-      if (!place.ok()) return place.status();
-      arguments.input = *place;
-    }
-    if (output != nullptr) {
-      auto place = Locate(*output);
-      if (!place.ok()) return place.status();
-      arguments.output = *place;
-    }
-    auto entry = client::BuildEntry(arguments, rank_, size_);
-    if (!entry.ok()) return entry.status();
-    const bool counts = !arguments.counts.empty();
-    auto id = counts ? SubmitWithCounts(*entry, arguments) : ring_->Submit(*entry);
-    if (!id.ok()) return id.status();
-    return Work(ring_, *id);
+    return Place{buffer.id(), buffer.size(), ref.offset};
   }
 
   absl::StatusOr<uint64_t> SubmitWithCounts(v1::SubmitEntry entry, const Arguments& arguments) {
     return counts_.Submit(
         arguments.counts, arguments.receive_counts,
-        [this](uint64_t bytes) { return LocalNode(connection_).Allocate(bytes); },
+        [this](uint64_t bytes) { return client::AllocateBuffer(connection_, bytes); },
         [this](uint64_t id) { return ring_->Done(id); },
         [&](Place place) {
           entry.counts_buffer = place.id;
@@ -301,7 +225,7 @@ class LocalCommunicator : public Communicator {
   std::thread aborting_;  // started once, under abort_once_
 };
 
-absl::StatusOr<std::unique_ptr<Communicator>> LocalCommunicator::Make(
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Impl::Make(
     const std::shared_ptr<Connection>& connection, const Rendezvous& rendezvous, int rank, int size,
     const CommunicatorOptions& options, const client::Lineage& lineage) {
   auto handle = connection->workload().CreateCommunicator(rendezvous, rank, size, options, lineage);
@@ -319,24 +243,91 @@ absl::StatusOr<std::unique_ptr<Communicator>> LocalCommunicator::Make(
     return ring.status();
   }
   connection->Watch(*ring);
-  return std::make_unique<LocalCommunicator>(connection, *std::move(ring), *handle, rank, size,
-                                             options);
-}
-
-}  // namespace
-
-absl::StatusOr<Work> Communicator::AllReduce(BufferRef buffer, uint64_t count, DataType type,
-                                             ReduceOp op, Algorithm algorithm) {
-  return AllReduce(buffer, buffer, count, type, op, algorithm);
+  return std::make_unique<Communicator>(
+      std::make_unique<Impl>(connection, *std::move(ring), *handle, rank, size, options));
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
     Node& node, const Rendezvous& rendezvous, int rank, int size,
     const CommunicatorOptions& options) {
-  auto* local = dynamic_cast<LocalNode*>(&node);
-  if (local == nullptr) return absl::InvalidArgumentError("the node is not from Node::Connect");
   if (auto s = Check(rendezvous, rank, size, options); !s.ok()) return s;
-  return LocalCommunicator::Make(local->connection(), rendezvous, rank, size, options, {});
+  return Impl::Make(node.impl().connection(), rendezvous, rank, size, options, {});
 }
+
+Communicator::Communicator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Communicator::~Communicator() = default;
+int Communicator::rank() const { return impl_->rank(); }
+int Communicator::size() const { return impl_->size(); }
+
+absl::StatusOr<Work> Communicator::AllReduce(const AllReduceOptions& o) {
+  Arguments a = Describe(Operation::kAllReduce, o.count, o.type, o.algorithm);
+  a.reduce = o.op;
+  return impl_->Submit(a, o.input, o.output.buffer == nullptr ? o.input : o.output);
+}
+absl::StatusOr<Work> Communicator::AllGather(const AllGatherOptions& o) {
+  return impl_->Submit(Describe(Operation::kAllGather, o.count, o.type, o.algorithm), o.input,
+                       o.output);
+}
+absl::StatusOr<Work> Communicator::ReduceScatter(const ReduceScatterOptions& o) {
+  Arguments a = Describe(Operation::kReduceScatter, o.count, o.type, o.algorithm);
+  a.reduce = o.op;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::Broadcast(const BroadcastOptions& o) {
+  Arguments a = Describe(Operation::kBroadcast, o.count, o.type, o.algorithm);
+  a.root = o.root;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::Reduce(const ReduceOptions& o) {
+  Arguments a = Describe(Operation::kReduce, o.count, o.type, o.algorithm);
+  a.reduce = o.op;
+  a.root = o.root;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::Gather(const GatherOptions& o) {
+  Arguments a = Describe(Operation::kGather, o.count, o.type);
+  a.root = o.root;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::Scatter(const ScatterOptions& o) {
+  Arguments a = Describe(Operation::kScatter, o.count, o.type);
+  a.root = o.root;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::AllToAll(const AllToAllOptions& o) {
+  return impl_->Submit(Describe(Operation::kAllToAll, o.count, o.type, o.algorithm), o.input,
+                       o.output);
+}
+absl::StatusOr<Work> Communicator::AllGatherV(const AllGatherVOptions& o) {
+  Arguments a = Describe(Operation::kAllGatherV, 0, o.type, o.algorithm);
+  a.counts = o.counts;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::AllToAllV(const AllToAllVOptions& o) {
+  Arguments a = Describe(Operation::kAllToAllV, 0, o.type);
+  a.counts = o.send_counts;
+  a.receive_counts = o.receive_counts;
+  return impl_->Submit(a, o.input, o.output);
+}
+absl::StatusOr<Work> Communicator::Send(const SendOptions& o) {
+  Arguments a = Describe(Operation::kSend, o.count, o.type);
+  a.peer = o.peer;
+  return impl_->Submit(a, o.input, {});
+}
+absl::StatusOr<Work> Communicator::Recv(const RecvOptions& o) {
+  Arguments a = Describe(Operation::kRecv, o.count, o.type);
+  a.peer = o.peer;
+  return impl_->Submit(a, {}, o.output);
+}
+absl::StatusOr<Work> Communicator::Barrier() { return impl_->Submit(Arguments{}, {}, {}); }
+
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Split(int color, int key) {
+  return impl_->Split(color, key);
+}
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Shrink(absl::Span<const int> excluded) {
+  return impl_->Shrink(excluded);
+}
+absl::Status Communicator::AsyncError() const { return impl_->AsyncError(); }
+void Communicator::Abort(const std::string& reason) { impl_->Abort(reason); }
 
 }  // namespace caravan

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "client/operation.h"
 
 namespace caravan::client {

@@ -2,7 +2,9 @@
 #include "client/node.h"
 
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 
@@ -19,7 +21,14 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Connect(const NodeOptions& options) 
   }
   auto connection = client::Connection::Open(folder, options.timeout);
   if (!connection.ok()) return connection.status();
-  return std::make_unique<client::LocalNode>(*std::move(connection));
+  return std::make_unique<Node>(std::make_unique<Impl>(*std::move(connection)));
+}
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Node::~Node() = default;
+
+absl::StatusOr<std::unique_ptr<Buffer>> Node::Allocate(uint64_t bytes) {
+  return client::AllocateBuffer(impl_->connection(), bytes);
 }
 
 }  // namespace caravan

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "proto/caravan/v1/shared_ring.h"
 
 namespace caravan::client {

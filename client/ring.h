@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "client/mapping.h"
 #include "proto/caravan/v1/shared_ring.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "client/ring.h"
 
 namespace caravan {

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 
 namespace caravan::client {
 

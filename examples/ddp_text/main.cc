@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "examples/ddp_text/canary.h"
 #include "examples/ddp_text/data.h"
 #include "examples/ddp_text/model.h"
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<float>> TrainAsRank(const Flags& flags, int rank, con
     AccumulateShard(corpus, options, step, rank, parameters, &model, gradient);
     if (keep && step % canary_every == 1) canary.Keep(gradient, count);
     absl::StatusOr<Work> work =
-        (*comm)->AllReduce(**buffer, count, DataType::kFloat32, ReduceOp::kSum);
+        (*comm)->AllReduce({.input = **buffer, .count = count, .type = DataType::kFloat32});
     if (!work.ok()) return work.status();
     absl::Status status = work->Wait();
     if (status.ok() && keep && step % canary_every == 1) canary.Keep(gradient, count);

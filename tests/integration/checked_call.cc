@@ -45,23 +45,23 @@ absl::StatusOr<Work> Submit(Communicator& comm, Buffer& input, Buffer& output, c
   const Algorithm by = call.algorithm;
   switch (call.op) {
     case kAllReduce:
-      return comm.AllReduce(input, output, call.count, type, sum, by);
+      return comm.AllReduce({input, output, call.count, type, sum, by});
     case kAllGather:
-      return comm.AllGather(input, output, call.count, type, by);
+      return comm.AllGather({input, output, call.count, type, by});
     case kReduceScatter:
-      return comm.ReduceScatter(input, output, call.count, type, sum, by);
+      return comm.ReduceScatter({input, output, call.count, type, sum, by});
     case kBroadcast:
-      return comm.Broadcast(input, output, call.count, type, call.root, by);
+      return comm.Broadcast({input, output, call.count, type, call.root, by});
     case kBarrier:
       return comm.Barrier();
     case kGather:
-      return comm.Gather(input, output, call.count, type, call.root);
+      return comm.Gather({input, output, call.count, type, call.root});
     case kScatter:
-      return comm.Scatter(input, output, call.count, type, call.root);
+      return comm.Scatter({input, output, call.count, type, call.root});
     case kReduce:
-      return comm.Reduce(input, output, call.count, type, sum, call.root, by);
+      return comm.Reduce({input, output, call.count, type, sum, call.root, by});
     case kAllToAll:
-      return comm.AllToAll(input, output, call.count, type, by);
+      return comm.AllToAll({input, output, call.count, type, by});
     default:
       break;
   }
@@ -71,8 +71,8 @@ absl::StatusOr<Work> Submit(Communicator& comm, Buffer& input, Buffer& output, c
     sent.push_back(CountOf(call, call.op == kAllGatherV ? r : comm.rank(), r));
     received.push_back(CountOf(call, r, comm.rank()));
   }
-  if (call.op == kAllGatherV) return comm.AllGatherV(input, output, sent, type, by);
-  if (call.op == kAllToAllV) return comm.AllToAllV(input, sent, output, received, type);
+  if (call.op == kAllGatherV) return comm.AllGatherV({input, output, sent, type, by});
+  if (call.op == kAllToAllV) return comm.AllToAllV({input, output, sent, received, type});
   return absl::InvalidArgumentError("no such call");
 }
 

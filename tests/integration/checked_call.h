@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 
 namespace caravan::testing {
 

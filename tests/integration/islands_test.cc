@@ -69,7 +69,8 @@ TEST_F(IslandsTest, EveryRankGetsItsBlocks) {
     auto output = member.node->Allocate(4 * 1000 * sizeof(int32_t));
     ASSERT_TRUE(input.ok() && output.ok());
     for (int i = 0; i < 4000; ++i) (*input)->As<int32_t>()[i] = static_cast<int>(r) * 10'000 + i;
-    auto work = member.communicator->AllToAll(**input, **output, 1000, DataType::kInt32);
+    auto work = member.communicator->AllToAll(
+        {.input = **input, .output = **output, .count = 1000, .type = DataType::kInt32});
     ASSERT_TRUE(work.ok()) << work.status();
     ASSERT_TRUE(work->Wait().ok()) << work->Wait();
     for (int from = 0; from < 4; ++from) {
@@ -92,8 +93,10 @@ TEST_F(IslandsTest, SplitsIntoRailsThatCarryMessages) {
     auto buffer = members_[r].node->Allocate(64);
     ASSERT_TRUE(buffer.ok());
     (*buffer)->As<int32_t>()[0] = static_cast<int>(r);
-    auto work = r < 2 ? (*rails[r])->Send(**buffer, 1, DataType::kInt32, 1)
-                      : (*rails[r])->Recv(**buffer, 1, DataType::kInt32, 0);
+    auto work = r < 2 ? (*rails[r])->Send(
+                            {.input = **buffer, .count = 1, .type = DataType::kInt32, .peer = 1})
+                      : (*rails[r])->Recv(
+                            {.output = **buffer, .count = 1, .type = DataType::kInt32, .peer = 0});
     ASSERT_TRUE(work.ok()) << work.status();
     EXPECT_TRUE(work->Wait().ok()) << work->Wait();
     EXPECT_EQ((*buffer)->As<int32_t>()[0], static_cast<int>(r % 2));

@@ -15,7 +15,8 @@ absl::Status Member::Sum(uint64_t count) const {
   for (uint64_t i = 0; i < count; ++i) {
     values[i] = static_cast<float>(communicator->rank() + 1 + i % 127);
   }
-  auto work = communicator->AllReduce(**buffer, count, DataType::kFloat32, ReduceOp::kSum);
+  auto work =
+      communicator->AllReduce({.input = **buffer, .count = count, .type = DataType::kFloat32});
   absl::Status status = work.ok() ? work->Wait() : work.status();
   if (!status.ok()) return status;
   for (uint64_t i = 0; i < count; ++i) {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "tests/integration/cluster.h"
 
 namespace caravan::testing {

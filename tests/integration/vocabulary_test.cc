@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "client/operation.h"
 #include "collective/types.h"
 #include "gtest/gtest.h"

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "client/caravan.h"
+#include "caravan/caravan.h"
 #include "tests/integration/checked_call.h"
 
 namespace {
