@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/insecure_software/insecure_devices.h"
 #include "attestation/insecure_software/insecure_td_attester.h"
 #include "attestation/verifier.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {
@@ -53,8 +53,8 @@ class Composite : public testing::TestWithParam<EvidenceKind> {
   Policy MakePolicy(const std::string& composite) const {
     const auto policy =
         ParsePolicy("name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
-                        ToHex(root_.SpkiSha256()) + "\" insecure_root_spki_sha256: \"" +
-                        ToHex(root_.intel()->SpkiSha256()) +
+                        base::ToHex(root_.SpkiSha256()) + "\" insecure_root_spki_sha256: \"" +
+                        base::ToHex(root_.intel()->SpkiSha256()) +
                         "\" snp { any_measurement: true any_platform: true any_tcb: true } "
                         "tdx { any_measurement: true platform { any_platform: true "
                         "min_tcb_evaluation_number: 1 } } " +

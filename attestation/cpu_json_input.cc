@@ -14,7 +14,7 @@
 namespace caravan::attestation {
 namespace {
 
-using intel::JsonValue;
+using base::JsonValue;
 using Read = absl::StatusOr<std::optional<CpuJson>>;
 
 constexpr const char* kReports[] = {"quote", "attestation_report", "SnpReport", "report",
@@ -26,30 +26,31 @@ absl::Status Problem(absl::string_view name, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", problem));
 }
 
-bool IsText(const JsonValue* value) {
+bool IsText(const base::JsonValue* value) {
   return value != nullptr && std::holds_alternative<std::string>(value->value);
 }
 
 // The member, unless it is null.
-const JsonValue* FindSet(const JsonValue& object, const char* name) {
-  const JsonValue* value = object.Find(name);
-  const bool null = value != nullptr && std::holds_alternative<JsonValue::Other>(value->value);
+const base::JsonValue* FindSet(const base::JsonValue& object, const char* name) {
+  const base::JsonValue* value = object.Find(name);
+  const bool null =
+      value != nullptr && std::holds_alternative<base::JsonValue::Other>(value->value);
   return null ? nullptr : value;
 }
 
 // Bytes that are JSON in turn; nullopt when they are none.
-std::optional<JsonValue> Inner(const std::string& bytes) {
+std::optional<base::JsonValue> Inner(const std::string& bytes) {
   if (bytes.empty() || bytes.front() != '{') return std::nullopt;
-  absl::StatusOr<JsonValue> document = intel::ParseJson(bytes);
+  absl::StatusOr<base::JsonValue> document = base::ParseJson(bytes);
   return document.ok() ? std::optional(*std::move(document)) : std::nullopt;
 }
 
-absl::Status AddChain(const char* name, const JsonValue& value, CpuJson* out) {
+absl::Status AddChain(const char* name, const base::JsonValue& value, CpuJson* out) {
   const absl::Status added = AddJsonCertificates(value, &out->certificates);
   return added.ok() ? added : Problem(name, added.message());
 }
 
-absl::Status AddTable(const char* name, const JsonValue& value, CpuJson* out) {
+absl::Status AddTable(const char* name, const base::JsonValue& value, CpuJson* out) {
   const std::optional<std::string> bytes = JsonBytes(&value);
   if (!bytes.has_value()) return Problem(name, "neither hexadecimal nor base64");
   if (IsZero(*bytes)) return absl::OkStatus();
@@ -62,8 +63,8 @@ absl::Status AddTable(const char* name, const JsonValue& value, CpuJson* out) {
   return room ? absl::OkStatus() : Problem(name, "a certificate table that holds too much");
 }
 
-absl::Status AddReport(const char* name, const JsonValue& value, CpuJson* out) {
-  if (std::holds_alternative<JsonValue::Object>(value.value)) {
+absl::Status AddReport(const char* name, const base::JsonValue& value, CpuJson* out) {
+  if (std::holds_alternative<base::JsonValue::Object>(value.value)) {
     return Problem(name,
                    "the report's fields; the signature covers its bytes: give those, raw or in "
                    "hexadecimal or base64");
@@ -77,28 +78,28 @@ absl::Status AddReport(const char* name, const JsonValue& value, CpuJson* out) {
 }
 
 // Azure's containers keep {"vcekCert", "certificateChain", "tcbm"} in base64 beside the report.
-Read ReadContainer(const JsonValue& root) {
+Read ReadContainer(const base::JsonValue& root) {
   CpuJson out;
   if (absl::Status added = AddReport("evidence", *root.Find("evidence"), &out); !added.ok()) {
     return added;
   }
   const std::optional<std::string> bytes = JsonBytes(root.Find("endorsements"));
-  const std::optional<JsonValue> inner = bytes.has_value() ? Inner(*bytes) : std::nullopt;
+  const std::optional<base::JsonValue> inner = bytes.has_value() ? Inner(*bytes) : std::nullopt;
   if (!inner.has_value()) return Problem("endorsements", "no json in base64");
   if (absl::Status added = AddChain("endorsements", *inner, &out); !added.ok()) return added;
   return out;
 }
 
 // Azure's {"SnpReport", "VcekCertChain"}, which the bytes of the member `name` are.
-absl::Status TakeSnpReport(const char* name, const JsonValue& inner, CpuJson* out) {
-  const JsonValue* report = FindSet(inner, "SnpReport");
+absl::Status TakeSnpReport(const char* name, const base::JsonValue& inner, CpuJson* out) {
+  const base::JsonValue* report = FindSet(inner, "SnpReport");
   if (report == nullptr) return Problem(name, "json without SnpReport");
   if (absl::Status added = AddReport("SnpReport", *report, out); !added.ok()) return added;
-  const JsonValue* chain = FindSet(inner, "VcekCertChain");
+  const base::JsonValue* chain = FindSet(inner, "VcekCertChain");
   return chain == nullptr ? absl::OkStatus() : AddChain("VcekCertChain", *chain, out);
 }
 
-Read ReadObject(const JsonValue& root) {
+Read ReadObject(const base::JsonValue& root) {
   const char* name = nullptr;
   for (const char* candidate : kReports) {
     if (FindSet(root, candidate) == nullptr) continue;
@@ -112,16 +113,16 @@ Read ReadObject(const JsonValue& root) {
   CpuJson out;
   if (absl::Status added = AddReport(name, *root.Find(name), &out); !added.ok()) return added;
   for (const char* table : kTables) {
-    const JsonValue* value = FindSet(root, table);
+    const base::JsonValue* value = FindSet(root, table);
     if (value == nullptr) continue;
     if (absl::Status added = AddTable(table, *value, &out); !added.ok()) return added;
   }
   for (const char* chain : kChains) {
-    const JsonValue* value = FindSet(root, chain);
+    const base::JsonValue* value = FindSet(root, chain);
     if (value == nullptr) continue;
     if (absl::Status added = AddChain(chain, *value, &out); !added.ok()) return added;
   }
-  if (const std::optional<JsonValue> inner = Inner(out.bytes); inner.has_value()) {
+  if (const std::optional<base::JsonValue> inner = Inner(out.bytes); inner.has_value()) {
     if (absl::Status taken = TakeSnpReport(name, *inner, &out); !taken.ok()) return taken;
   }
   return out;
@@ -129,11 +130,12 @@ Read ReadObject(const JsonValue& root) {
 
 }  // namespace
 
-Read ReadCpuJson(const JsonValue& document) {
+Read ReadCpuJson(const base::JsonValue& document) {
   if (document.Find("certificate") != nullptr) return std::nullopt;
   for (const char* wrapper : {"evidence", "quote"}) {
-    const JsonValue* value = document.Find(wrapper);
-    if (value == nullptr || !std::holds_alternative<JsonValue::Object>(value->value)) continue;
+    const base::JsonValue* value = document.Find(wrapper);
+    if (value == nullptr || !std::holds_alternative<base::JsonValue::Object>(value->value))
+      continue;
     Read read = ReadObject(*value);
     if (!read.ok() || read->has_value()) return read;
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "attestation/intel/json.h"
+#include "base/json.h"
 
 namespace caravan::attestation {
 
@@ -30,7 +30,7 @@ struct CpuJson {
 // that is a device's (it has a "certificate"). InvalidArgument, naming the member, where one is
 // malformed, where two hold a report, and where one lists the report's fields in place of its
 // bytes, which are what the signature covers.
-absl::StatusOr<std::optional<CpuJson>> ReadCpuJson(const intel::JsonValue& document);
+absl::StatusOr<std::optional<CpuJson>> ReadCpuJson(const base::JsonValue& document);
 
 }  // namespace caravan::attestation
 

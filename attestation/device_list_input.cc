@@ -12,19 +12,19 @@
 namespace caravan::attestation {
 namespace {
 
-using intel::JsonReader;
-using intel::JsonValue;
+using base::JsonReader;
+using base::JsonValue;
 
-absl::StatusOr<Evidence> ReadDevice(const JsonValue& object, const std::string& where) {
+absl::StatusOr<Evidence> ReadDevice(const base::JsonValue& object, const std::string& where) {
   absl::Status status;
-  JsonReader reader(&object, where, &status);
+  base::JsonReader reader(&object, where, &status);
   Evidence item{EvidenceKind::kNvidia, {}, {}};
   if (auto bytes = TextBytes(reader.Text("evidence")); bytes.has_value()) {
     item.report = *std::move(bytes);
   } else {
     reader.Fail("evidence", "is neither base64 nor hexadecimal");
   }
-  if (const JsonValue* chain = object.Find("certificate"); chain != nullptr) {
+  if (const base::JsonValue* chain = object.Find("certificate"); chain != nullptr) {
     const absl::Status added = AddJsonCertificates(*chain, &item.certificates);
     if (!added.ok()) reader.Fail("certificate", std::string(added.message()));
     if (added.ok() && item.certificates.empty()) reader.Fail("certificate", "holds no certificate");
@@ -34,12 +34,12 @@ absl::StatusOr<Evidence> ReadDevice(const JsonValue& object, const std::string& 
 }
 
 // The list that a document is or holds; null when it does neither.
-const JsonValue::Array* FindList(const JsonValue& document) {
-  if (const auto* list = std::get_if<JsonValue::Array>(&document.value)) return list;
+const base::JsonValue::Array* FindList(const base::JsonValue& document) {
+  if (const auto* list = std::get_if<base::JsonValue::Array>(&document.value)) return list;
   for (const char* name : {"device_evidence_list", "evidence_list"}) {
-    const JsonValue* member = document.Find(name);
+    const base::JsonValue* member = document.Find(name);
     if (member == nullptr) continue;
-    if (const auto* list = std::get_if<JsonValue::Array>(&member->value)) return list;
+    if (const auto* list = std::get_if<base::JsonValue::Array>(&member->value)) return list;
   }
   return nullptr;
 }
@@ -51,11 +51,11 @@ bool LooksLikeJson(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-bool ListsDevices(const JsonValue& document) { return FindList(document) != nullptr; }
+bool ListsDevices(const base::JsonValue& document) { return FindList(document) != nullptr; }
 
-absl::StatusOr<EvidenceSet> ReadDeviceList(const JsonValue& document) {
+absl::StatusOr<EvidenceSet> ReadDeviceList(const base::JsonValue& document) {
   EvidenceSet set;
-  const JsonValue::Array* list = FindList(document);
+  const base::JsonValue::Array* list = FindList(document);
   if (list == nullptr) {
     absl::StatusOr<Evidence> item = ReadDevice(document, "device");
     if (!item.ok()) return item.status();

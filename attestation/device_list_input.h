@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "attestation/evidence.h"
-#include "attestation/intel/json.h"
+#include "base/json.h"
 
 namespace caravan::attestation {
 
@@ -24,10 +24,10 @@ bool LooksLikeJson(std::string_view text);
 // AddJsonCertificates takes them (json_bytes.h), at least one certificate where there is a member.
 // Other members ("arch", "nonce", versions) are the sender's word alone: not read. InvalidArgument
 // naming what is malformed, and for a list that is empty or too long.
-absl::StatusOr<EvidenceSet> ReadDeviceList(const intel::JsonValue& document);
+absl::StatusOr<EvidenceSet> ReadDeviceList(const base::JsonValue& document);
 
 // Whether the document is or has such a list, whatever else it has.
-bool ListsDevices(const intel::JsonValue& document);
+bool ListsDevices(const base::JsonValue& document);
 
 }  // namespace caravan::attestation
 

@@ -8,8 +8,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
-#include "attestation/json_text.h"
+#include "base/hex.h"
+#include "base/json_text.h"
 
 namespace caravan::attestation {
 namespace {
@@ -53,7 +53,7 @@ constexpr Attester kAttesters[] = {
 
 std::string Quoted(std::string_view text) {
   std::string out;
-  AppendJsonString({text.data(), text.size()}, &out);
+  base::AppendJsonString({text.data(), text.size()}, &out);
   return out;
 }
 
@@ -133,7 +133,7 @@ std::string Submodule(const Appraisal& appraisal, const Attester& attester,
   submodule.Add(names.policy, names.policies ? absl::StrCat("[", policy, "]") : policy);
   const auto report_data = appraisal.claims.find("report_data");
   if (report_data != appraisal.claims.end()) {
-    const std::optional<std::string> bytes = FromHex(report_data->second);
+    const std::optional<std::string> bytes = base::FromHex(report_data->second);
     if (bytes.has_value() && CheckEarNonce(*bytes).ok() && !bytes->empty()) {
       submodule.Add("eat_nonce", NonceText(*bytes));
     }

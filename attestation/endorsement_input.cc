@@ -9,13 +9,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/certificate_table.h"
-#include "attestation/hex.h"
-#include "attestation/intel/json.h"
 #include "attestation/nvidia/rim_signature.h"
 #include "attestation/ocsp.h"
 #include "attestation/pem.h"
 #include "attestation/verify_input.h"
 #include "attestation/x509.h"
+#include "base/hex.h"
+#include "base/json.h"
 
 namespace caravan::attestation {
 namespace {
@@ -113,7 +113,7 @@ absl::Status AddCrlText(std::string_view text, Endorsements* out) {
     text.remove_suffix(1);
   }
   if (text.find("-----BEGIN ") != std::string_view::npos) return AddPem(text, out);
-  if (const std::optional<std::string> bytes = FromHex(text); bytes.has_value()) {
+  if (const std::optional<std::string> bytes = base::FromHex(text); bytes.has_value()) {
     return AddCrl(*bytes, out);
   }
   return AddCrl(text, out);
@@ -126,9 +126,9 @@ std::string JoinDocument(const char* name, const std::string& body, const std::s
 }
 
 // All of a quote's collateral as the members of one object, as dcap-qvl and its kin keep it.
-absl::Status AddCollateralObject(const intel::JsonValue& object, Endorsements* out) {
+absl::Status AddCollateralObject(const base::JsonValue& object, Endorsements* out) {
   absl::Status status;
-  intel::JsonReader reader(&object, "collateral", &status);
+  base::JsonReader reader(&object, "collateral", &status);
   for (const char* chain :
        {"pck_crl_issuer_chain", "tcb_info_issuer_chain", "qe_identity_issuer_chain"}) {
     const std::string pem = reader.Text(chain);
@@ -142,7 +142,7 @@ absl::Status AddCollateralObject(const intel::JsonValue& object, Endorsements* o
        {std::pair("tcb_info", "tcbInfo"), std::pair("qe_identity", "enclaveIdentity")}) {
     const std::string body = reader.Text(member);
     const std::string signature = reader.Text(absl::StrCat(member, "_signature"));
-    if (!FromHex(signature).has_value()) reader.Fail(member, "has a malformed signature");
+    if (!base::FromHex(signature).has_value()) reader.Fail(member, "has a malformed signature");
     if (status.ok()) status = AddDocument(JoinDocument(name, body, signature), out);
   }
   if (status.ok() && reader.Has("pck_certificate_chain")) {
@@ -153,9 +153,9 @@ absl::Status AddCollateralObject(const intel::JsonValue& object, Endorsements* o
 }
 
 // An answer of NVIDIA's RIM service: the manifest in base64.
-absl::Status AddRimObject(const intel::JsonValue& object, Endorsements* out) {
+absl::Status AddRimObject(const base::JsonValue& object, Endorsements* out) {
   absl::Status status;
-  intel::JsonReader reader(&object, "rim service's answer", &status);
+  base::JsonReader reader(&object, "rim service's answer", &status);
   const std::string encoded = reader.Text("rim");
   if (!status.ok()) return status;
   std::string text;
@@ -166,7 +166,7 @@ absl::Status AddRimObject(const intel::JsonValue& object, Endorsements* out) {
 }
 
 absl::Status AddJson(std::string_view text, Endorsements* out) {
-  absl::StatusOr<intel::JsonValue> value = intel::ParseJson(text);
+  absl::StatusOr<base::JsonValue> value = base::ParseJson(text);
   if (!value.ok()) return value.status();
   if (value->Find("tcbInfo") != nullptr || value->Find("enclaveIdentity") != nullptr) {
     return AddDocument(std::string(text), out);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "attestation/intel/json.h"
+#include "base/json.h"
 
 namespace caravan::attestation {
 
@@ -19,14 +19,14 @@ std::optional<std::string> TextBytes(const std::string& text);
 
 // The same of a member, which may also be an array of numbers from 0 to 255; nullopt for a null
 // pointer and for every other value.
-std::optional<std::string> JsonBytes(const intel::JsonValue* value);
+std::optional<std::string> JsonBytes(const base::JsonValue* value);
 
 // Adds the certificates (DER) that a member holds: PEM, as it is or encoded as above; one in DER,
 // encoded as above; a list of these; or an object that has them under "data" (beside a "cert_type"
 // other than "CRL"), "vcek", "vlek", "ask", "asvk", "ark", "vcekCert" or "certificateChain", alone
 // or in a list. Null and whatever is empty hold none. InvalidArgument for one that is malformed or
 // over kMaxCertificateSize, and when `out` would have more than kMaxCertificates.
-absl::Status AddJsonCertificates(const intel::JsonValue& value, std::vector<std::string>* out);
+absl::Status AddJsonCertificates(const base::JsonValue& value, std::vector<std::string>* out);
 
 }  // namespace caravan::attestation
 

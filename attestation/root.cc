@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 
 namespace caravan::attestation {
 namespace {
@@ -24,7 +24,7 @@ class Search {
       if (!intermediate.IsIssuedInNameOf(candidate)) continue;
       named = true;
       if (!intermediate.CheckSignedBy(candidate, rule_.suite, rule_.known).ok()) continue;
-      const std::string digest = ToHex(candidate.SpkiSha256());
+      const std::string digest = base::ToHex(candidate.SpkiSha256());
       const bool makers = rule_.is_makers(digest);
       found.insecure = !makers && IsPinnedStandIn(digest);
       if (!makers && !found.insecure) {
@@ -76,7 +76,7 @@ class Search {
   }
 
   void Refuse(const Certificate& root) {
-    const std::string digest = ToHex(root.SpkiSha256());
+    const std::string digest = base::ToHex(root.SpkiSha256());
     if (root.SubjectCommonName().starts_with(kInsecureNamePrefix)) {
       const bool allowed = policy_.allow_insecure();
       checks_.Fail(Id("ROOT_INSECURE"), kRootWhat,

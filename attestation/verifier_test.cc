@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {
@@ -17,7 +17,7 @@ class Verifier : public testing::Test {
  protected:
   Verifier() {
     policy_ = *ParsePolicy("name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
-                               ToHex(root_.SpkiSha256()) +
+                               base::ToHex(root_.SpkiSha256()) +
                                "\" snp { any_measurement: true any_platform: true any_tcb: true }",
                            "trial.textproto");
     data_.bytes.fill(7);

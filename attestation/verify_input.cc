@@ -14,11 +14,11 @@
 #include "attestation/certificate_table.h"
 #include "attestation/cpu_json_input.h"
 #include "attestation/device_list_input.h"
-#include "attestation/hex.h"
-#include "attestation/intel/json.h"
 #include "attestation/json_bytes.h"
 #include "attestation/tpm/evidence.h"
 #include "attestation/tpm/input.h"
+#include "base/hex.h"
+#include "base/json.h"
 
 namespace caravan::attestation {
 namespace {
@@ -166,7 +166,7 @@ absl::StatusOr<EvidenceSet> TakeCpu(CpuJson cpu, std::optional<EvidenceKind> kin
 
 // Of a CPU, of devices, or of both.
 absl::StatusOr<EvidenceSet> TakeJson(std::string_view text, std::optional<EvidenceKind> kind) {
-  const absl::StatusOr<intel::JsonValue> document = intel::ParseJson(text);
+  const absl::StatusOr<base::JsonValue> document = base::ParseJson(text);
   if (!document.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("evidence: ", document.status().message()));
   }

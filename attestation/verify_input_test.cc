@@ -11,13 +11,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge_ocsp.h"
 #include "attestation/insecure_software/forge_rim.h"
 #include "attestation/insecure_software/insecure_attester.h"
-#include "attestation/json_text.h"
 #include "attestation/pem.h"
 #include "attestation/sev_snp/test_vectors.h"
+#include "base/hex.h"
+#include "base/json_text.h"
 #include "crypto/hash.h"
 #include "gtest/gtest.h"
 
@@ -72,8 +72,8 @@ TEST_F(VerifyInput, TakesAReportWithABitThatNobodyKnows) {
 
 TEST_F(VerifyInput, TakesAReportInEveryForm) {
   ExpectReport(item_.report);
-  ExpectReport(ToHex(crypto::AsBytes(item_.report)) + "\n");
-  ExpectReport("0x" + ToHex(crypto::AsBytes(item_.report)));
+  ExpectReport(base::ToHex(crypto::AsBytes(item_.report)) + "\n");
+  ExpectReport("0x" + base::ToHex(crypto::AsBytes(item_.report)));
   std::string base64;
   absl::Base64Escape(item_.report, &base64);
   ExpectReport(base64);
@@ -228,7 +228,7 @@ std::string NumbersOf(const std::string& bytes) {
 
 std::string Quoted(const std::string& text) {
   std::string quoted;
-  AppendJsonString(text, &quoted);
+  base::AppendJsonString(text, &quoted);
   return quoted;
 }
 
@@ -240,7 +240,7 @@ std::string Base64Url(const std::string& bytes) {
 
 // As attestation agents and services write an SEV-SNP report.
 TEST_F(VerifyInput, TakesReportsInsideJson) {
-  const std::string hex = ToHex(crypto::AsBytes(item_.report));
+  const std::string hex = base::ToHex(crypto::AsBytes(item_.report));
   const std::string base64 = Base64(item_.report);
   const std::vector<std::string>& all = item_.certificates;
   const std::string pem = CertificatesToPem(all);

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/ecdsa.h"
 #include "attestation/evidence.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 
 namespace caravan::attestation {
 namespace {
@@ -98,7 +98,8 @@ std::string Certificate::SubjectCommonName() const {
 
 std::string Certificate::SerialHex() const {
   const ASN1_INTEGER* serial = X509_get0_serialNumber(get());
-  return ToHex({ASN1_STRING_get0_data(serial), static_cast<size_t>(ASN1_STRING_length(serial))});
+  return base::ToHex(
+      {ASN1_STRING_get0_data(serial), static_cast<size_t>(ASN1_STRING_length(serial))});
 }
 
 std::string Certificate::Describe() const {

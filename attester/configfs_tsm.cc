@@ -12,8 +12,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "attestation/hex.h"
 #include "attester/report_checks.h"
+#include "base/hex.h"
 
 namespace caravan::attester {
 namespace {
@@ -90,7 +90,7 @@ class Entry {
     for (int attempt = 0; attempt < kMaxAttempts && error == EEXIST; ++attempt) {
       uint8_t bytes[8];
       randombytes_buf(bytes, sizeof(bytes));
-      name = absl::StrCat("caravan-", attestation::ToHex(bytes));
+      name = absl::StrCat("caravan-", base::ToHex(bytes));
       error = tree->MakeEntry(name);
     }
     if (error != 0) return FromError(error, tree->Describe(), "");

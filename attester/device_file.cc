@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,20 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 
 namespace caravan::attester {
-namespace {
-
-struct Descriptor {
-  explicit Descriptor(int number) : number(number) {}
-  ~Descriptor() { close(number); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int number;
-};
-
-}  // namespace
-
 absl::Status OpenError(const std::string& path, int error) {
   const std::string what = absl::StrCat(path, ": ");
   switch (error) {
@@ -51,14 +39,14 @@ absl::Status OpenError(const std::string& path, int error) {
 absl::StatusOr<Ioctl> OpenDevice(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return OpenError(path, errno);
-  auto descriptor = std::make_shared<Descriptor>(fd);
+  auto descriptor = std::make_shared<base::Descriptor>(fd);
   struct stat info {};
   if (fstat(fd, &info) != 0) return OpenError(path, errno);
   if (!S_ISCHR(info.st_mode)) {
     return absl::NotFoundError(absl::StrCat(path, ": is no character device"));
   }
   return Ioctl([descriptor](unsigned long request, void* argument) {
-    return ioctl(descriptor->number, request, argument) < 0 ? errno : 0;
+    return ioctl(descriptor->get(), request, argument) < 0 ? errno : 0;
   });
 }
 

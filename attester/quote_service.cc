@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "attestation/certificate_table.h"
+#include "base/descriptor.h"
 #include "crypto/hash.h"
 
 namespace caravan::attester {
@@ -38,21 +39,6 @@ absl::Status Unavailable(const std::string& why) {
 absl::Status Lost(const std::string& why) {
   return absl::DataLossError(absl::StrCat("quote service: ", why));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-  int Release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 // OK when `events` are there before the deadline.
 absl::Status WaitFor(int fd, short events, absl::Time deadline) {
@@ -153,8 +139,8 @@ absl::StatusOr<std::string> TakeQuote(std::string_view message) {
 }
 
 absl::StatusOr<int> ConnectVsock(uint32_t port, absl::Time deadline) {
-  Descriptor fd(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd.number() < 0) {
+  base::Descriptor fd(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.get() < 0) {
     return absl::NotFoundError(
         absl::StrCat("quote service: this kernel has no vsock: ", std::strerror(errno)));
   }
@@ -163,13 +149,13 @@ absl::StatusOr<int> ConnectVsock(uint32_t port, absl::Time deadline) {
   address.svm_cid = VMADDR_CID_HOST;
   address.svm_port = port;
   int error = 0;
-  if (connect(fd.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     error = errno;
   }
   if (error == EINPROGRESS) {
-    if (absl::Status status = WaitFor(fd.number(), POLLOUT, deadline); !status.ok()) return status;
+    if (absl::Status status = WaitFor(fd.get(), POLLOUT, deadline); !status.ok()) return status;
     socklen_t size = sizeof(error);
-    if (getsockopt(fd.number(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    if (getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
   }
   if (error == ENODEV || error == EAFNOSUPPORT) {
     return absl::NotFoundError(absl::StrCat(
@@ -192,17 +178,17 @@ absl::StatusOr<std::string> RequestQuote(const Connect& connect, std::string_vie
                                          absl::Time deadline) {
   absl::StatusOr<int> connected = connect(deadline);
   if (!connected.ok()) return connected.status();
-  const Descriptor fd(*connected);
-  absl::Status sent = Send(fd.number(), MakeRequest(td_report), deadline);
+  const base::Descriptor fd(*connected);
+  absl::Status sent = Send(fd.get(), MakeRequest(td_report), deadline);
   if (!sent.ok()) return sent;
-  absl::StatusOr<std::string> prefix = Receive(fd.number(), kPrefixSize, deadline);
+  absl::StatusOr<std::string> prefix = Receive(fd.get(), kPrefixSize, deadline);
   if (!prefix.ok()) return prefix.status();
   uint32_t size = 0;
   for (const char byte : *prefix) size = size << 8 | static_cast<uint8_t>(byte);
   if (size > kMaxQuoteMessage) {
     return Lost(absl::StrCat("an answer of ", size, " bytes, at most ", kMaxQuoteMessage));
   }
-  absl::StatusOr<std::string> message = Receive(fd.number(), size, deadline);
+  absl::StatusOr<std::string> message = Receive(fd.get(), size, deadline);
   if (!message.ok()) return message.status();
   return TakeQuote(*message);
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 
 namespace caravan::base {
 namespace {
@@ -21,23 +22,20 @@ absl::Status Failed(absl::string_view doing, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t limit) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return Failed("open", path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return Failed("open", path);
   struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(fd);
+  if (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is not a regular file"));
   }
   std::string out;
   char buffer[65536];
   ssize_t n = 0;
   do {
-    n = read(fd, buffer, sizeof(buffer));
+    n = read(file.get(), buffer, sizeof(buffer));
     if (n > 0) out.append(buffer, n);
   } while ((n > 0 && out.size() <= limit) || (n < 0 && errno == EINTR));
-  absl::Status status = n < 0 ? Failed("read", path) : absl::OkStatus();
-  close(fd);
-  if (!status.ok()) return status;
+  if (n < 0) return Failed("read", path);
   if (out.size() > limit) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " is longer than the ", limit, " bytes that are read"));

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "bench/daemon_counters.h"
 #include "bench/harness/values.h"
-#include "collective/islands.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
+#include "collective/islands/islands.h"
 
 namespace caravan::bench {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bench/harness/runner.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 
 namespace caravan::bench {
 

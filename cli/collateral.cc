@@ -8,9 +8,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/verify_input.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "cli/text.h"
 #include "collateral/cache.h"
 #include "collateral/cached_source.h"
@@ -111,7 +111,7 @@ absl::StatusOr<collateral::SourceOptions> SourceOptionsOf(const CollateralOption
   out.offline = options.offline;
   if (options.refresh) out.refresh = absl::ZeroDuration();
   for (const std::string& root : options.extra_roots) {
-    const std::optional<std::string> digest = attestation::FromHex(root);
+    const std::optional<std::string> digest = base::FromHex(root);
     if (!digest.has_value() || digest->size() != kDigestSize) {
       return absl::InvalidArgumentError(
           absl::StrCat("--extra-root is \"", root, "\", expected 64 hexadecimal digits"));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/fake_admin.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simdjson.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "base/version.h"
 #include "config/secret_file.h"
 #include "crypto/secret_bytes.h"
@@ -32,7 +32,7 @@ absl::StatusOr<std::optional<EarSigner>> ReadEarSigner(const EarFlags& flags) {
   attestation::EarOptions options;
   if (flags.profile == "veraison") options.profile = attestation::EarProfile::kVeraison;
   options.build = absl::StrCat("caravanctl ", std::string(base::kVersion));
-  const std::optional<std::string> nonce = attestation::FromHex(flags.nonce);
+  const std::optional<std::string> nonce = base::FromHex(flags.nonce);
   if (!nonce.has_value()) return absl::InvalidArgumentError("--nonce is no hexadecimal text");
   if (absl::Status status = attestation::CheckEarNonce(*nonce); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--", status.message()));

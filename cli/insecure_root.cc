@@ -14,9 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "base/file.h"
+#include "base/hex.h"
 
 namespace caravan::cli {
 namespace {
@@ -83,8 +83,8 @@ int RunInsecureRootCreate(const Context& context, const std::string& directory) 
     }
   }
   // AMD's part, which NVIDIA's shares, and Intel's: a policy pins those whose evidence it takes.
-  const std::string pin = attestation::ToHex(root->SpkiSha256());
-  const std::string tdx_pin = attestation::ToHex(root->intel()->SpkiSha256());
+  const std::string pin = base::ToHex(root->SpkiSha256());
+  const std::string tdx_pin = base::ToHex(root->intel()->SpkiSha256());
   if (context.json) {
     JsonWriter json = BeginDocument(kSchema);
     json.Member("insecure_root_spki_sha256", pin)

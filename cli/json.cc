@@ -2,7 +2,7 @@
 #include "cli/json.h"
 
 #include "absl/strings/str_cat.h"
-#include "attestation/json_text.h"
+#include "base/json_text.h"
 
 namespace caravan::cli {
 
@@ -18,7 +18,7 @@ void JsonWriter::Separate() {
 
 JsonWriter& JsonWriter::Key(absl::string_view key) {
   Separate();
-  attestation::AppendJsonString(key, &text_);
+  base::AppendJsonString(key, &text_);
   text_ += ": ";
   after_key_ = true;
   return *this;
@@ -26,7 +26,7 @@ JsonWriter& JsonWriter::Key(absl::string_view key) {
 
 JsonWriter& JsonWriter::Value(absl::string_view text) {
   Separate();
-  attestation::AppendJsonString(text, &text_);
+  base::AppendJsonString(text, &text_);
   return *this;
 }
 

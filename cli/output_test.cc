@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "base/utf8.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "gtest/gtest.h"
@@ -39,13 +40,13 @@ TEST(Json, IsValidForEveryPairOfBytes) {
 }
 
 TEST(Text, KnowsUtf8) {
-  EXPECT_EQ(Utf8Length("a"), 1);
-  EXPECT_EQ(Utf8Length("é"), 2);
-  EXPECT_EQ(Utf8Length("…"), 3);
-  EXPECT_EQ(Utf8Length("\xf0\x9f\x90\xab"), 4);
+  EXPECT_EQ(base::Utf8Length("a"), 1);
+  EXPECT_EQ(base::Utf8Length("é"), 2);
+  EXPECT_EQ(base::Utf8Length("…"), 3);
+  EXPECT_EQ(base::Utf8Length("\xf0\x9f\x90\xab"), 4);
   for (const char* bad : {"", "\x80", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
                           "\xf4\x90\x80\x80", "\xf0\x9f\x90", "\xff"}) {
-    EXPECT_EQ(Utf8Length(bad), 0) << bad;
+    EXPECT_EQ(base::Utf8Length(bad), 0) << bad;
   }
 }
 

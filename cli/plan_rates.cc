@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/admin_client.h"
-#include "collective/cost.h"
-#include "collective/selector.h"
+#include "collective/cost/cost.h"
+#include "collective/cost/selector.h"
 
 namespace caravan::cli {
 

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
-#include "attestation/hex.h"
 #include "attestation/policy/policy.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "cli/text.h"
 
 namespace caravan::cli {
@@ -32,7 +32,7 @@ int Refuse(const Context& context, const absl::Status& status) {
 JsonWriter Begin(const attestation::Policy& policy) {
   JsonWriter json = BeginDocument(kSchema);
   json.Member("name", policy.name());
-  json.Member("sha256", attestation::ToHex(attestation::PolicyDigest(policy)));
+  json.Member("sha256", base::ToHex(attestation::PolicyDigest(policy)));
   return json;
 }
 

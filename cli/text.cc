@@ -22,7 +22,7 @@ std::string Printable(absl::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = Utf8Length(text);
+    const size_t length = base::Utf8Length(text);
     const auto c = static_cast<unsigned char>(text[0]);
     // U+0080 to U+009F are control characters too: 0xc2 and 0x80 to 0x9f.
     const bool c1 = length == 2 && c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
@@ -60,7 +60,7 @@ std::string FormatAge(int64_t milliseconds) {
 std::string Shorten(absl::string_view text, size_t keep) {
   size_t end = 0;
   for (size_t i = 0; i < keep && end < text.size(); ++i) {
-    end += std::max<size_t>(Utf8Length(text.substr(end)), 1);
+    end += std::max<size_t>(base::Utf8Length(text.substr(end)), 1);
   }
   if (end >= text.size()) return std::string(text);
   return absl::StrCat(text.substr(0, end), "…");

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "attestation/json_text.h"
+#include "base/utf8.h"
 
 namespace caravan::cli {
-
-using attestation::Utf8Length;
 
 // Control characters (escape sequences among them) and bytes that are not UTF-8 become '?': a
 // peer's text must not drive the reader's terminal.

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "attestation/hex.h"
 #include "attestation/tdx/event_log.h"
 #include "attestation/verifier.h"
+#include "base/hex.h"
 #include "cli/text.h"
 #include "cli/verify_inputs.h"
 
@@ -29,7 +29,7 @@ std::optional<attestation::tdx::Rtmrs> QuotedRtmrs(const Appraisal& appraisal) {
   for (size_t i = 0; i < rtmrs.size(); ++i) {
     const auto claim = appraisal.claims.find(absl::StrCat("rtmr", i));
     if (claim == appraisal.claims.end()) return std::nullopt;
-    const std::optional<std::string> bytes = attestation::FromHex(claim->second);
+    const std::optional<std::string> bytes = base::FromHex(claim->second);
     if (!bytes.has_value() || bytes->size() != rtmrs[i].size()) return std::nullopt;
     std::copy(bytes->begin(), bytes->end(), rtmrs[i].begin());
   }

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "attestation/hex.h"
 #include "attestation/tdx/event_log.h"
 #include "attestation/verify_input.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "cli/evidence/input.h"
 
 namespace caravan::cli {
@@ -77,7 +77,7 @@ absl::Status ReadCollateral(const std::vector<std::string>& paths,
 
 // 64 bytes are a CPU's report data, 32 the nonce of devices.
 absl::StatusOr<ReportDataExpectation> ParseReportData(const std::string& text) {
-  const std::optional<std::string> bytes = attestation::FromHex(text);
+  const std::optional<std::string> bytes = base::FromHex(text);
   attestation::ReportData data;
   attestation::DeviceNonce nonce;
   if (bytes.has_value() && bytes->size() == data.bytes.size()) {

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/sev_snp/test_vectors.h"
+#include "base/hex.h"
 #include "cli/policy_decision.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -50,7 +50,7 @@ class VerifyCommand : public testing::Test {
 
   std::string Policy(const std::string& measurement) {
     return "name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
-           attestation::ToHex(root_.SpkiSha256()) +
+           base::ToHex(root_.SpkiSha256()) +
            "\" snp { require_insecure_crl: true any_platform: true any_tcb: true " + measurement +
            " }";
   }

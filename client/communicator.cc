@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/utf8.h"
 #include "caravan/caravan.h"
 #include "client/connection.h"
 #include "client/counts_area.h"
@@ -16,7 +17,6 @@
 #include "client/operation.h"
 #include "client/ring.h"
 #include "client/split.h"
-#include "client/utf8.h"
 
 namespace caravan {
 namespace {
@@ -37,10 +37,10 @@ absl::Status Check(const Rendezvous& rendezvous, int rank, int size,
     return invalid("the communicator's name has ", rendezvous.name.size(), " bytes, expected 1 to ",
                    kMaxCommunicatorName);
   }
-  if (size_t bad = client::FindBadUtf8(rendezvous.name); bad != absl::string_view::npos) {
+  if (size_t bad = base::FindBadUtf8(rendezvous.name); bad != absl::string_view::npos) {
     return invalid("the communicator's name is not UTF-8 at byte ", bad);
   }
-  if (size_t bad = client::FindBadUtf8(rendezvous.root_address); bad != absl::string_view::npos) {
+  if (size_t bad = base::FindBadUtf8(rendezvous.root_address); bad != absl::string_view::npos) {
     return invalid("the rendezvous' root_address is not UTF-8 at byte ", bad);
   }
   if (size < 1 || size > kMaxRanks) {
@@ -156,7 +156,7 @@ class Communicator::Impl {
     // The daemon agrees on the first reason with the other ranks and marks the ring; only where it
     // can't be told does the reason count for this rank alone.
     const absl::Status told =
-        connection_->workload().AbortCommunicator(handle_, client::ReplaceBadUtf8(reason));
+        connection_->workload().AbortCommunicator(handle_, base::ReplaceBadUtf8(reason));
     if (told.ok()) return;
     ring_->Fail(absl::CancelledError(absl::StrCat(
         "aborted here: ", reason, " (telling the daemon failed: ", told.message(), ")")));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 
 namespace caravan::client {
 
@@ -21,7 +22,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Open(const std::string& 
   auto workload = WorkloadClient::Connect(absl::StrCat(runtime_dir, "/workload.sock"),
                                           (*memory)->token(), timeout);
   if (!workload.ok()) return workload.status();
-  Descriptor stop(eventfd(0, EFD_CLOEXEC));
+  base::Descriptor stop(eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) {
     return absl::ResourceExhaustedError(absl::StrCat("making an eventfd: ", strerror(errno)));
   }
@@ -30,7 +31,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Open(const std::string& 
 }
 
 Connection::Connection(std::string runtime_dir, std::unique_ptr<MemoryClient> memory,
-                       std::unique_ptr<WorkloadClient> workload, Descriptor stop)
+                       std::unique_ptr<WorkloadClient> workload, base::Descriptor stop)
     : runtime_dir_(std::move(runtime_dir)),
       memory_(std::move(memory)),
       workload_(std::move(workload)),

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/descriptor.h"
 #include "client/memory_client.h"
 #include "client/ring.h"
 #include "client/workload_client.h"
@@ -40,13 +41,13 @@ class Connection {
 
  private:
   Connection(std::string runtime_dir, std::unique_ptr<MemoryClient> memory,
-             std::unique_ptr<WorkloadClient> workload, Descriptor stop);
+             std::unique_ptr<WorkloadClient> workload, base::Descriptor stop);
   void WatchDaemon();
 
   const std::string runtime_dir_;
   const std::unique_ptr<MemoryClient> memory_;
   const std::unique_ptr<WorkloadClient> workload_;
-  const Descriptor stop_;  // eventfd that ends the thread
+  const base::Descriptor stop_;  // eventfd that ends the thread
   std::mutex mutex_;
   absl::Status gone_;  // these two: guarded by mutex_
   std::vector<std::weak_ptr<Ring>> watched_;

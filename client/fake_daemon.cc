@@ -23,6 +23,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "client/mapping.h"
 #include "gtest/gtest.h"
 #include "proto/caravan/v1/answer.h"
@@ -32,19 +33,19 @@ namespace caravan::client {
 namespace {
 
 struct Shared {
-  Descriptor fd;
+  base::Descriptor fd;
   std::unique_ptr<Mapping> memory;
 };
 
 Shared MakeShared(uint64_t size, bool seal) {
-  Shared shared{Descriptor(memfd_create("fake", MFD_CLOEXEC | MFD_ALLOW_SEALING)), nullptr};
+  Shared shared{base::Descriptor(memfd_create("fake", MFD_CLOEXEC | MFD_ALLOW_SEALING)), nullptr};
   EXPECT_EQ(ftruncate(shared.fd.get(), static_cast<off_t>(size)), 0);
   EXPECT_EQ(fcntl(shared.fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
   auto mapping = Mapping::Map(shared.fd, size);
   EXPECT_TRUE(mapping.ok()) << mapping.status();
   shared.memory = *std::move(mapping);
   if (!seal) {
-    shared.fd = Descriptor(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    shared.fd = base::Descriptor(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_EQ(ftruncate(shared.fd.get(), static_cast<off_t>(size)), 0);
   }
   return shared;
@@ -72,8 +73,8 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
     char folder[] = "/tmp/caravan-fake-XXXXXX";
     EXPECT_NE(mkdtemp(folder), nullptr);
     dir_ = folder;
-    kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    listener_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    kick_ = base::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    listener_ = base::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string path = dir_ + "/memory.sock";
@@ -210,7 +211,7 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
  private:
   struct Application {
     int socket = -1;
-    std::shared_ptr<Descriptor> wake;  // the rings' thread may still poll it
+    std::shared_ptr<base::Descriptor> wake;  // the rings' thread may still poll it
   };
 
   template <typename Map>
@@ -231,12 +232,12 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
     while (true) {
       const int fd = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
       if (fd < 0) return;
-      serving_.emplace_back([this, fd] { ServeMemory(Descriptor(fd)); });
+      serving_.emplace_back([this, fd] { ServeMemory(base::Descriptor(fd)); });
     }
   }
 
-  void ServeMemory(Descriptor socket) {
-    auto wake = std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  void ServeMemory(base::Descriptor socket) {
+    auto wake = std::make_shared<base::Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     std::string token;
     if (options_.refuse) {
       v1::MemoryReply reply{};
@@ -249,7 +250,7 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
     while (recv(socket.get(), &request, sizeof request, 0) == sizeof request) {
       v1::MemoryReply reply{};
       reply.magic = v1::kMemoryMagic;
-      Descriptor passed;
+      base::Descriptor passed;
       std::unique_lock<std::mutex> lock(mutex_);
       if (request.magic != v1::kMemoryMagic || request.version != v1::kMemoryVersion) {
         reply.code = static_cast<uint32_t>(absl::StatusCode::kFailedPrecondition);
@@ -257,7 +258,7 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
         token = std::string(31, 't') + static_cast<char>('a' + applications_.size());
         memcpy(reply.token, token.data(), sizeof reply.token);
         applications_[token] = {socket.get(), wake};
-        passed = Descriptor(dup(wake->get()));
+        passed = base::Descriptor(dup(wake->get()));
       } else if (request.kind == v1::MemoryRequestKind::kBuffer) {
         Answer(buffers_.find(static_cast<uint32_t>(request.id)), buffers_.end(), reply, passed);
       } else {
@@ -277,14 +278,14 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
   static const Shared& SharedOf(const FakeRing& ring) { return ring.shared; }
 
   template <typename Iterator>
-  static void Answer(Iterator at, Iterator end, v1::MemoryReply& reply, Descriptor& passed) {
+  static void Answer(Iterator at, Iterator end, v1::MemoryReply& reply, base::Descriptor& passed) {
     if (at == end) {
       reply.code = static_cast<uint32_t>(absl::StatusCode::kNotFound);
       return;
     }
     const Shared& shared = SharedOf(at->second);
     reply.size = shared.memory->size();
-    passed = Descriptor(dup(shared.fd.get()));
+    passed = base::Descriptor(dup(shared.fd.get()));
   }
 
   static void Send(int socket, const v1::MemoryReply& reply, int fd) {
@@ -330,7 +331,7 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
   void RunRings() {
     while (!dead_) {
       std::vector<pollfd> waiting = {{kick_.get(), POLLIN, 0}};
-      std::vector<std::shared_ptr<Descriptor>> kept;
+      std::vector<std::shared_ptr<base::Descriptor>> kept;
       {
         std::lock_guard<std::mutex> lock(mutex_);
         if (RunOnce()) continue;
@@ -355,8 +356,8 @@ class Impl : public FakeDaemon, public v1::Workload::Service {
 
   const Options options_;
   std::string dir_;
-  Descriptor kick_;
-  Descriptor listener_;
+  base::Descriptor kick_;
+  base::Descriptor listener_;
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex mutex_;
   std::map<uint32_t, Shared> buffers_;  // these: guarded by mutex_

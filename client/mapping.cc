@@ -4,32 +4,16 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace caravan::client {
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
-int Descriptor::Release() { return std::exchange(fd_, -1); }
-
-absl::StatusOr<std::unique_ptr<Mapping>> Mapping::Map(const Descriptor& fd, uint64_t size) {
+absl::StatusOr<std::unique_ptr<Mapping>> Mapping::Map(const base::Descriptor& fd, uint64_t size) {
   const int seals = fcntl(fd.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return absl::InternalError("the daemon's memory is not sealed against shrinking");

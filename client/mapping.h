@@ -8,25 +8,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/descriptor.h"
 
 namespace caravan::client {
-
-// A file descriptor with an owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.Release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int Release();
-
- private:
-  int fd_ = -1;
-};
 
 // A memfd mapped read-write and shared. Unmapped on destruction.
 class Mapping {
@@ -34,7 +18,7 @@ class Mapping {
   // Maps the first `size` bytes of `fd`. Internal when the descriptor is not sealed against
   // shrinking, or holds less than `size`: such memory could be pulled away while it is in use.
   // ResourceExhausted when the address space is used up.
-  static absl::StatusOr<std::unique_ptr<Mapping>> Map(const Descriptor& fd, uint64_t size);
+  static absl::StatusOr<std::unique_ptr<Mapping>> Map(const base::Descriptor& fd, uint64_t size);
   ~Mapping();
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;

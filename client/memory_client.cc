@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 
 namespace caravan::client {
 namespace {
@@ -25,8 +26,8 @@ absl::Status WentAway(const std::string& path) {
 }
 
 // Takes every descriptor out of a message, so that none leaks whatever the message holds.
-std::vector<Descriptor> TakeDescriptors(msghdr& message) {
-  std::vector<Descriptor> out;
+std::vector<base::Descriptor> TakeDescriptors(msghdr& message) {
+  std::vector<base::Descriptor> out;
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -41,7 +42,8 @@ std::vector<Descriptor> TakeDescriptors(msghdr& message) {
 
 }  // namespace
 
-absl::StatusOr<Descriptor> ConnectUnix(const std::string& path, int type, absl::Duration timeout) {
+absl::StatusOr<base::Descriptor> ConnectUnix(const std::string& path, int type,
+                                             absl::Duration timeout) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -50,7 +52,7 @@ absl::StatusOr<Descriptor> ConnectUnix(const std::string& path, int type, absl::
                      " bytes that a Unix socket's path may have; use a shorter runtime folder"));
   }
   memcpy(address.sun_path, path.data(), path.size());
-  Descriptor fd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+  base::Descriptor fd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
   if (!fd.valid()) {
     return absl::ResourceExhaustedError(
         absl::StrCat("making a socket for ", path, ": ", strerror(errno)));
@@ -151,7 +153,7 @@ absl::StatusOr<MemoryClient::Answer> MemoryClient::Receive() {
   // A reset is reported once, before what was sent ahead of it.
   if (got < 0 && errno == ECONNRESET) got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
   if (got <= 0) return WentAway(path_);
-  std::vector<Descriptor> fds = TakeDescriptors(message);
+  std::vector<base::Descriptor> fds = TakeDescriptors(message);
   if (got != sizeof answer.reply || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
       answer.reply.magic != v1::kMemoryMagic || answer.reply.code > kHighestStatusCode) {
     return absl::InternalError(absl::StrCat(

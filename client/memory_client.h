@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/descriptor.h"
 #include "client/mapping.h"
 #include "proto/caravan/v1/memory_socket.h"
 
@@ -19,7 +20,8 @@ namespace caravan::client {
 // Connects to a Unix socket of the daemon; close-on-exec. Unavailable: nobody listens there.
 // PermissionDenied: the file's mode keeps this user out. InvalidArgument: the path is too long.
 // DeadlineExceeded: the daemon's backlog stays full.
-absl::StatusOr<Descriptor> ConnectUnix(const std::string& path, int type, absl::Duration timeout);
+absl::StatusOr<base::Descriptor> ConnectUnix(const std::string& path, int type,
+                                             absl::Duration timeout);
 
 // Thread-safe. After an answer that is late or malformed the connection is of no use and every
 // later call fails.
@@ -35,7 +37,7 @@ class MemoryClient {
   int fd() const { return socket_.get(); }             // readable end of file: the daemon is gone
 
   struct Memory {
-    Descriptor fd;
+    base::Descriptor fd;
     uint64_t size = 0;
   };
   absl::StatusOr<Memory> Fetch(v1::MemoryRequestKind kind, uint64_t id);
@@ -43,19 +45,19 @@ class MemoryClient {
  private:
   struct Answer {
     v1::MemoryReply reply;
-    Descriptor fd;
+    base::Descriptor fd;
   };
-  MemoryClient(Descriptor socket, std::string path, absl::Duration timeout)
+  MemoryClient(base::Descriptor socket, std::string path, absl::Duration timeout)
       : socket_(std::move(socket)), path_(std::move(path)), timeout_(timeout) {}
   absl::StatusOr<Answer> Ask(v1::MemoryRequestKind kind, uint64_t id);
   absl::StatusOr<Answer> AskLocked(v1::MemoryRequestKind kind, uint64_t id);
   absl::StatusOr<Answer> Receive();
 
-  const Descriptor socket_;
+  const base::Descriptor socket_;
   const std::string path_;
   const absl::Duration timeout_;
   std::string token_;
-  Descriptor wake_;
+  base::Descriptor wake_;
   std::mutex mutex_;
   absl::Status broken_;  // guarded by mutex_
 };

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -47,8 +48,8 @@ class RingTest : public ::testing::Test {
     shared_->complete_tail.store(at + 1);
   }
 
-  Descriptor memory_{memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  Descriptor wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  base::Descriptor memory_{memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  base::Descriptor wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::unique_ptr<Mapping> mapping_;
   SharedRing* shared_ = nullptr;
 };

@@ -12,8 +12,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/descriptor.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "collateral/files.h"
 #include "collateral/index.pb.h"
 #include "crypto/hash.h"
@@ -58,7 +59,7 @@ const char* Extension(CollateralKind kind) {
 }
 
 std::string Digest(absl::string_view bytes) {
-  return attestation::ToHex(crypto::Sha256(crypto::AsBytes(std::string(bytes))));
+  return base::ToHex(crypto::Sha256(crypto::AsBytes(std::string(bytes))));
 }
 
 std::string KeyDigest(const CollateralRequest& request) { return Digest(request.ToString()); }
@@ -210,10 +211,6 @@ Index::Entry MakeEntry(const CollateralRequest& request, const CollateralItem& i
 
 }  // namespace
 
-CacheLock::~CacheLock() {
-  if (fd_ >= 0) close(fd_);
-}
-
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Open(const std::string& folder, CacheLimits limits) {
   if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
   if (absl::Status status = MakeFolder(absl::StrCat(folder, "/state")); !status.ok()) return status;
@@ -240,9 +237,9 @@ absl::Status Cache::Put(const CollateralRequest& request, const CollateralItem& 
         absl::StrCat(request.ToString(), " has ", size, " bytes, at most ",
                      std::min<size_t>(kMaxItemBytes, limits_.bytes), " are kept"));
   }
-  absl::StatusOr<int> fd = LockFile(StatePath(folder_, "lock"), /*wait=*/true);
-  if (!fd.ok()) return fd.status();
-  const CacheLock lock(*fd);
+  absl::StatusOr<base::Descriptor> file = LockFile(StatePath(folder_, "lock"), /*wait=*/true);
+  if (!file.ok()) return file.status();
+  const CacheLock lock(*std::move(file));
   const Index::Entry entry = MakeEntry(request, item, facts);
   const std::string* const parts[] = {&item.body, &item.issuer_chain};
   for (int i = 0; i < entry.files_size(); ++i) {
@@ -290,14 +287,14 @@ absl::StatusOr<std::vector<CacheEntry>> Cache::List() const {
 absl::StatusOr<CacheLock> Cache::TryLock(const CollateralRequest& request) const {
   const uint32_t number =
       static_cast<uint32_t>(std::stoul(KeyDigest(request).substr(0, 4), nullptr, 16) % kLocks);
-  absl::StatusOr<int> fd = LockFile(StatePath(folder_, absl::StrCat("fetching-", number)),
-                                    /*wait=*/false);
-  if (!fd.ok()) return fd.status();
-  if (*fd < 0) {
+  absl::StatusOr<base::Descriptor> file =
+      LockFile(StatePath(folder_, absl::StrCat("fetching-", number)), /*wait=*/false);
+  if (!file.ok()) return file.status();
+  if (!file->valid()) {
     return absl::UnavailableError(
         absl::StrCat(request.ToString(), " is being fetched by another process"));
   }
-  return CacheLock(*fd);
+  return CacheLock(*std::move(file));
 }
 
 }  // namespace caravan::collateral

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "attestation/collateral/inspect.h"
 #include "attestation/collateral_source.h"
+#include "base/descriptor.h"
 
 namespace caravan::collateral {
 
@@ -40,15 +41,10 @@ class Cache;
 
 // Held by one process and thread at a time; released by the destructor, and when a process dies.
 class CacheLock {
- public:
-  CacheLock(CacheLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  CacheLock& operator=(CacheLock&&) = delete;
-  ~CacheLock();
-
  private:
   friend class Cache;
-  explicit CacheLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit CacheLock(base::Descriptor file) : file_(std::move(file)) {}
+  base::Descriptor file_;
 };
 
 // Thread-safe.

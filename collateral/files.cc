@@ -44,21 +44,21 @@ absl::Status MakeFolder(const std::string& path) {
 absl::Status WriteWhole(const std::string& scratch, const std::string& path,
                         absl::string_view bytes) {
   std::string partial = absl::StrCat(scratch, "/partial-XXXXXX");
-  const int fd = mkostemp(partial.data(), O_CLOEXEC);
-  if (fd < 0) return Failed("write in", scratch);
-  absl::Status status = WriteSynced(fd, bytes, partial);
-  if (close(fd) != 0 && status.ok()) status = Failed("write", partial);
+  base::Descriptor file(mkostemp(partial.data(), O_CLOEXEC));
+  if (!file.valid()) return Failed("write in", scratch);
+  absl::Status status = WriteSynced(file.get(), bytes, partial);
+  if (const int error = file.Close(); error != 0 && status.ok()) {
+    status = absl::ErrnoToStatus(error, absl::StrCat("cannot write ", partial));
+  }
   if (status.ok() && rename(partial.c_str(), path.c_str()) != 0) status = Failed("write", path);
   if (!status.ok()) unlink(partial.c_str());
   return status;
 }
 
 absl::Status SyncFolder(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Failed("open", path);
-  const absl::Status status = fsync(fd) == 0 ? absl::OkStatus() : Failed("sync", path);
-  close(fd);
-  return status;
+  const base::Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) return Failed("open", path);
+  return fsync(folder.get()) == 0 ? absl::OkStatus() : Failed("sync", path);
 }
 
 void DeleteOlder(const std::string& folder, const std::string& than,
@@ -73,18 +73,15 @@ void DeleteOlder(const std::string& folder, const std::string& than,
   }
 }
 
-absl::StatusOr<int> LockFile(const std::string& path, bool wait) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) return Failed("open", path);
-  while (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
+absl::StatusOr<base::Descriptor> LockFile(const std::string& path, bool wait) {
+  base::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.valid()) return Failed("open", path);
+  while (flock(file.get(), LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
     if (errno == EINTR) continue;
-    const bool taken = errno == EWOULDBLOCK;
-    const absl::Status status = Failed("lock", path);
-    close(fd);
-    if (taken) return -1;
-    return status;
+    if (errno == EWOULDBLOCK) return base::Descriptor();
+    return Failed("lock", path);
   }
-  return fd;
+  return file;
 }
 
 }  // namespace caravan::collateral

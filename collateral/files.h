@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/descriptor.h"
 
 namespace caravan::collateral {
 
@@ -30,7 +31,7 @@ void DeleteOlder(const std::string& folder, const std::string& than,
 
 // A descriptor that holds an exclusive lock on the file, which is made; -1 when another holds it
 // and `wait` is false. Closing it releases the lock.
-absl::StatusOr<int> LockFile(const std::string& path, bool wait);
+absl::StatusOr<base::Descriptor> LockFile(const std::string& path, bool wait);
 
 }  // namespace caravan::collateral
 

@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/socket_address.h"
 #include "config/selector_config.h"
 
 namespace caravan::config {
@@ -124,7 +125,7 @@ void CheckNodeName(const v1::Config& config, Checker* check) {
 // `address` must parse; where it is a wildcard, peers need an advertised address.
 void CheckAddress(const v1::Config& config, const char* field, const std::string& address,
                   const char* advertised_field, const std::string& advertised, Checker* check) {
-  absl::StatusOr<Address> own = ParseAddress(address);
+  absl::StatusOr<base::HostPort> own = base::ParseHostPort(address);
   if (!own.ok()) {
     check->Fail(config, field, own.status().message());
     return;
@@ -137,7 +138,7 @@ void CheckAddress(const v1::Config& config, const char* field, const std::string
     }
     return;
   }
-  absl::StatusOr<Address> told = ParseAddress(advertised);
+  absl::StatusOr<base::HostPort> told = base::ParseHostPort(advertised);
   if (!told.ok()) {
     check->Fail(config, advertised_field, told.status().message());
   } else if (told->wildcard()) {
@@ -349,34 +350,6 @@ void ApplyDefaults(const std::string& file, v1::Config* config) {
 }
 
 }  // namespace
-
-std::string Address::ToString() const {
-  bool v6 = host.find(':') != std::string::npos;
-  return v6 ? absl::StrCat("[", host, "]:", port) : absl::StrCat(host, ":", port);
-}
-
-absl::StatusOr<Address> ParseAddress(absl::string_view text) {
-  auto bad = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" ", why, "; expected host:port, as in 10.0.0.1:7400"));
-  };
-  size_t colon = text.rfind(':');
-  if (colon == absl::string_view::npos) return bad("has no port");
-  absl::string_view host = text.substr(0, colon);
-  absl::string_view port = text.substr(colon + 1);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != absl::string_view::npos) {
-    return bad("has an IPv6 address without brackets");
-  }
-  if (host.empty() || host.size() > 255) return bad("has no host");
-  uint32_t number = 0;
-  bool digits = !port.empty() && port.find_first_not_of("0123456789") == absl::string_view::npos;
-  if (!digits || !absl::SimpleAtoi(port, &number) || number > 65535) {
-    return bad("has no port between 0 and 65535");
-  }
-  return Address{std::string(host), static_cast<uint16_t>(number)};
-}
 
 absl::StatusOr<v1::Config> LoadConfig(absl::string_view text, const std::string& file) {
   if (text.size() > kMaxConfigSize) {

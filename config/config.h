@@ -28,17 +28,6 @@ absl::StatusOr<v1::Config> LoadConfig(absl::string_view text, const std::string&
 // Reads `file` and loads it. NotFound, PermissionDenied or InvalidArgument.
 absl::StatusOr<v1::Config> ReadConfig(const std::string& file);
 
-// A host and a port, as in "10.0.0.1:7400", "[::1]:7400", "node-a:7400".
-struct Address {
-  std::string host;  // without brackets
-  uint16_t port = 0;
-
-  bool wildcard() const { return host == "0.0.0.0" || host == "::"; }
-  std::string ToString() const;
-};
-// InvalidArgument: no port, an empty host, a port over 65535.
-absl::StatusOr<Address> ParseAddress(absl::string_view text);
-
 }  // namespace caravan::config
 
 #endif  // CARAVAN_CONFIG_CONFIG_H_

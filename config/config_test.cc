@@ -216,15 +216,5 @@ TEST(Config, NamesAFileThatIsNotThere) {
   EXPECT_THAT(std::string(config.status().message()), HasSubstr("/nonexistent/daemon.textproto"));
 }
 
-TEST(Address, ParsesNamesAndBothFamilies) {
-  EXPECT_EQ(ParseAddress("node-a:7400")->host, "node-a");
-  EXPECT_EQ(ParseAddress("[::1]:7400")->host, "::1");
-  EXPECT_EQ(ParseAddress("[::1]:7400")->ToString(), "[::1]:7400");
-  EXPECT_EQ(ParseAddress("10.0.0.1:0")->port, 0);
-  for (const char* bad : {"", ":1", "::1:7400", "a:", "a:-1", "a: 1", "a:1x", "[]:1"}) {
-    EXPECT_FALSE(ParseAddress(bad).ok()) << bad;
-  }
-}
-
 }  // namespace
 }  // namespace caravan::config

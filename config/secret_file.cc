@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 
 namespace caravan::config {
 namespace {
@@ -44,11 +45,9 @@ absl::StatusOr<crypto::SecretBytes> ReadAll(int fd, const std::string& path, siz
 
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::string& path, size_t least,
                                                    size_t most) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  absl::StatusOr<crypto::SecretBytes> secret = ReadAll(fd, path, least, most);
-  close(fd);
-  return secret;
+  const base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  return ReadAll(file.get(), path, least, most);
 }
 
 }  // namespace caravan::config

@@ -5,7 +5,7 @@
 #define CARAVAN_CONFIG_SELECTOR_CONFIG_H_
 
 #include "absl/status/statusor.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "proto/caravan/v1/config.pb.h"
 
 namespace caravan::config {

@@ -16,17 +16,19 @@ std::string Folder() {
   return std::string(sources != nullptr ? sources : ".") + "/vectors/v/wycheproof";
 }
 
-std::vector<uint8_t> FromHex(std::string_view hex) {
+std::vector<uint8_t> base::FromHex(std::string_view hex) {
   const std::string bytes = absl::HexStringToBytes({hex.data(), hex.size()});
   return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
 
-std::vector<uint8_t> WycheproofCase::bytes(const char* name) const { return FromHex(test[name]); }
+std::vector<uint8_t> WycheproofCase::bytes(const char* name) const {
+  return base::FromHex(test[name]);
+}
 
 std::vector<uint8_t> WycheproofCase::group_bytes(const char* name) const {
-  return FromHex(group[name]);
+  return base::FromHex(group[name]);
 }
 
 bool WycheproofIsPresent() {

@@ -16,6 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/descriptor.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "config/config.h"
@@ -114,10 +116,9 @@ absl::Status Harden() {
 // Appears whole or not at all.
 absl::Status WriteReadyFile(const std::string& path, const std::string& text) {
   std::string partial = absl::StrCat(path, ".partial");
-  int fd = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", partial));
-  bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(fd);
+  base::Descriptor file(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", partial));
+  const bool written = base::WriteAll(file.get(), text) == 0 && file.Close() == 0;
   if (!written || rename(partial.c_str(), path.c_str()) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
+#include "base/socket_address.h"
 #include "base/version.h"
 #include "config/selector_config.h"
 #include "daemon/store/etcd_store.h"
@@ -21,7 +22,7 @@ namespace {
 // The address that peers dial: the advertised one, else the bound one; port 0 is the one picked.
 std::string Advertised(const std::string& bound, const std::string& advertised, int port) {
   // Both passed the configuration's checks.
-  config::Address address = *config::ParseAddress(advertised.empty() ? bound : advertised);
+  base::HostPort address = *base::ParseHostPort(advertised.empty() ? bound : advertised);
   if (address.port == 0) address.port = static_cast<uint16_t>(port);
   return address.ToString();
 }

@@ -7,10 +7,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/collateral/inspect_maker.h"
-#include "attestation/hex.h"
-#include "attestation/intel/json.h"
 #include "attestation/pem.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
+#include "base/json.h"
 
 namespace caravan::attestation {
 namespace {
@@ -29,7 +29,7 @@ std::optional<std::string> DecodePercent(std::string_view text) {
       out.push_back(text[i]);
       continue;
     }
-    const std::optional<std::string> byte = FromHex(text.substr(i + 1, 2));
+    const std::optional<std::string> byte = base::FromHex(text.substr(i + 1, 2));
     if (!byte.has_value() || byte->size() != 1) return std::nullopt;
     out += *byte;
     i += 2;
@@ -56,10 +56,10 @@ absl::StatusOr<std::string> DecodeChain(const std::string& encoded) {
 
 // NVIDIA's answer: {"id":"…","rim":"<base64>","sha256":"…"}.
 absl::StatusOr<std::string> UnwrapRim(const std::string& key, std::string_view text) {
-  absl::StatusOr<intel::JsonValue> value = intel::ParseJson(text);
+  absl::StatusOr<base::JsonValue> value = base::ParseJson(text);
   if (!value.ok()) return value.status();
   absl::Status status;
-  intel::JsonReader reader(&*value, "rim answer", &status);
+  base::JsonReader reader(&*value, "rim answer", &status);
   const std::string id = reader.Text("id");
   const std::string encoded = reader.Text("rim");
   if (!status.ok()) return status;

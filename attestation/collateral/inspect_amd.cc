@@ -9,9 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "attestation/collateral/inspect_maker.h"
-#include "attestation/hex.h"
 #include "attestation/policy/amd_roots.h"
 #include "attestation/sev_snp/leaf.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
@@ -49,7 +49,7 @@ absl::StatusOr<ProductKey> ParseKey(const std::string& key) {
 // The end of a VCEK's address: what it says of the chip and its firmware.
 std::string PathOf(const Leaf& leaf) {
   std::string path = absl::StrFormat("%s?blSPL=%02d&teeSPL=%02d&snpSPL=%02d&ucodeSPL=%02d",
-                                     ToHex(crypto::AsBytes(leaf.hwid)), leaf.tcb.boot_loader,
+                                     base::ToHex(crypto::AsBytes(leaf.hwid)), leaf.tcb.boot_loader,
                                      leaf.tcb.tee, leaf.tcb.snp, leaf.tcb.microcode);
   if (leaf.product == v1::TURIN) absl::StrAppendFormat(&path, "&fmcSPL=%02d", leaf.tcb.fmc);
   return path;

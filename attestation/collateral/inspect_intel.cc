@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/collateral/inspect_maker.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
 #include "attestation/intel/collateral.h"
 #include "attestation/policy/intel_roots.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
@@ -55,7 +55,7 @@ absl::StatusOr<CollateralFacts> InspectTcbInfo(const std::string& key,
   absl::StatusOr<intel::TcbInfo> info = intel::ParseTcbInfo(document.body);
   if (!info.ok()) return info.status();
   const std::string about =
-      absl::StrCat(info->tdx ? "tdx/" : "sgx/", ToHex(crypto::AsBytes(info->fmspc)));
+      absl::StrCat(info->tdx ? "tdx/" : "sgx/", base::ToHex(crypto::AsBytes(info->fmspc)));
   if (about != key) return absl::InvalidArgumentError(absl::StrCat("TCB info is for ", about));
   return FactsOf(info->validity, signers);
 }

@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "attestation/collateral/inspect_maker.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/rim.h"
 #include "attestation/nvidia/rim_signature.h"
 #include "attestation/ocsp.h"
 #include "attestation/policy/nvidia_roots.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
@@ -71,7 +71,7 @@ absl::StatusOr<CollateralFacts> InspectStatus(const std::string& key, const Coll
   absl::Status failure =
       absl::InvalidArgumentError("the certificate that it should be about is not at hand");
   for (const Certificate& certificate : signers.certificates()) {
-    if (ToHex(crypto::Sha256(crypto::AsBytes(certificate.der()))) != key) continue;
+    if (base::ToHex(crypto::Sha256(crypto::AsBytes(certificate.der()))) != key) continue;
     absl::StatusOr<std::vector<Certificate>> chain = signers.Climb(certificate, kSuite, &IsAnyRoot);
     if (!chain.ok()) return chain.status();
     const OcspFinding finding = ReadOcspResponse(

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/collateral/carried.h"
 #include "attestation/collateral/makers_testing.h"
-#include "attestation/hex.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -180,7 +180,7 @@ TEST_F(Inspection, EndsADocumentWithItsIssuerChain) {
 TEST_F(Inspection, TakesListsInEveryFormThatServicesUse) {
   Pair& list = At(CollateralKind::kIntelRootCrl);
   const std::string der = list.item.body;
-  list.item.body = ToHex(crypto::AsBytes(der));
+  list.item.body = base::ToHex(crypto::AsBytes(der));
   EXPECT_TRUE(Inspect(list).ok()) << Inspect(list).status();
   list.item.body = absl::StrCat("-----BEGIN X509 CRL-----\n", absl::Base64Escape(der),
                                 "\n-----END X509 CRL-----\n");
@@ -223,7 +223,7 @@ TEST(OcspAnswer, IsTakenWhenItIsSignedAndAboutTheCertificate) {
   const Certificate ask = *Certificate::Parse(held.certificates[0]);
   const Certificate ark = *Certificate::Parse(held.certificates[1]);
   const CollateralRequest request{CollateralKind::kOcsp,
-                                  ToHex(crypto::Sha256(crypto::AsBytes(ask.der())))};
+                                  base::ToHex(crypto::Sha256(crypto::AsBytes(ask.der())))};
   EVP_PKEY* const key = amd.world.ark_key.get();
   const auto inspect = [&](std::string answer, std::vector<std::string> issuers) {
     CollateralItem item{.body = std::move(answer)};

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "attestation/collateral/needs.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_intel.h"
 #include "attestation/pem.h"
 #include "attestation/x509.h"
+#include "base/hex.h"
 
 namespace caravan::attestation {
 namespace {
@@ -24,7 +24,7 @@ void BareName(std::string* name) {
 std::string DigestOf(const std::string& der) {
   auto certificate = Certificate::Parse(der);
   EXPECT_TRUE(certificate.ok()) << certificate.status();
-  return certificate.ok() ? ToHex(certificate->SpkiSha256()) : "";
+  return certificate.ok() ? base::ToHex(certificate->SpkiSha256()) : "";
 }
 
 std::vector<CollateralRequest> RequestsOf(const EvidenceSet& evidence) {

@@ -11,13 +11,13 @@
 #include "absl/strings/str_format.h"
 #include "attestation/collateral/carried.h"
 #include "attestation/collateral/needs_internal.h"
-#include "attestation/hex.h"
 #include "attestation/intel/pck.h"
 #include "attestation/intel/quote.h"
 #include "attestation/sev_snp/chain.h"
 #include "attestation/sev_snp/leaf.h"
 #include "attestation/sev_snp/report.h"
 #include "attestation/x509.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
@@ -163,8 +163,8 @@ absl::Status CollectIntel(const Evidence& evidence, const Endorsements& at_hand,
   const std::string tee = quote->tee_type == intel::kTeeTdx ? "tdx" : "sgx";
   Want(CollateralKind::kIntelPckCrl,
        pck->platform_instance_id.has_value() ? "platform" : "processor", needs);
-  Want(CollateralKind::kIntelTcbInfo, absl::StrCat(tee, "/", ToHex(crypto::AsBytes(pck->fmspc))),
-       needs);
+  Want(CollateralKind::kIntelTcbInfo,
+       absl::StrCat(tee, "/", base::ToHex(crypto::AsBytes(pck->fmspc))), needs);
   Want(CollateralKind::kIntelQeIdentity, tee, needs);
   Want(CollateralKind::kIntelRootCrl, "root", needs);
   return absl::OkStatus();

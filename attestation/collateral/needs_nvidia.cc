@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/collateral/needs_internal.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/device_certificate.h"
 #include "attestation/nvidia/opaque.h"
 #include "attestation/nvidia/report.h"
@@ -13,6 +12,7 @@
 #include "attestation/nvidia/rim_signature.h"
 #include "attestation/nvidia/rules.h"
 #include "attestation/ocsp.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
@@ -27,8 +27,8 @@ absl::Status WantStatus(const Certificates& certificates, CollateralNeeds* needs
       if (!certificate.IsIssuedInNameOf(issuer)) continue;
       absl::StatusOr<std::string> post = MakeOcspRequest(certificate, issuer, std::nullopt);
       if (!post.ok()) return post.status();
-      Want(CollateralKind::kOcsp, ToHex(crypto::Sha256(crypto::AsBytes(certificate.der()))), needs,
-           *std::move(post));
+      Want(CollateralKind::kOcsp, base::ToHex(crypto::Sha256(crypto::AsBytes(certificate.der()))),
+           needs, *std::move(post));
       break;
     }
   }

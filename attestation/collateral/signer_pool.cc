@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/collateral/inspect_maker.h"
 #include "attestation/evidence.h"
-#include "attestation/hex.h"
 #include "attestation/pem.h"
+#include "base/hex.h"
 
 namespace caravan::attestation {
 namespace {
@@ -37,7 +37,7 @@ SignerPool SignerPool::With(const std::vector<std::string>& chain) const {
 
 bool SignerPool::IsRoot(const Certificate& certificate, const IsMakersRoot& is_makers) const {
   if (!certificate.IsSelfIssued()) return false;
-  const std::string digest = ToHex(certificate.SpkiSha256());
+  const std::string digest = base::ToHex(certificate.SpkiSha256());
   return is_makers(digest) ||
          std::find(extra_roots_.begin(), extra_roots_.end(), digest) != extra_roots_.end();
 }

@@ -9,9 +9,9 @@
 #include "attestation/collateral/carried.h"
 #include "attestation/collateral/inspect.h"
 #include "attestation/collateral/needs.h"
-#include "attestation/intel/json.h"
 #include "attestation/sev_snp/test_vectors.h"
 #include "attestation/verify_input.h"
+#include "base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -148,7 +148,7 @@ TEST(RealAnswer, OfIntelIsWhatItsQuoteAsksFor) {
   CARAVAN_REQUIRE_VECTORS();
   for (const std::string path : {"tdx/dcap-qvl/tdx_quote", "sgx/dcap-qvl/sgx_quote"}) {
     const EvidenceSet evidence = EvidenceOf(path);
-    const auto json = intel::ParseJson(*ReadVectorForTest(path + "_collateral.json"));
+    const auto json = base::ParseJson(*ReadVectorForTest(path + "_collateral.json"));
     ASSERT_TRUE(json.ok()) << json.status();
     const auto member = [&](const std::string& name) {
       return std::get<std::string>(json->Find(name)->value);

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
 #include "attestation/intel/quote.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::insecure_software {
 namespace {
@@ -80,7 +80,7 @@ std::string QeIdentityBody(const QeIdentitySpec& spec) {
                       ",\"miscselect\":\"00000000\",\"miscselectMask\":\"FFFFFFFF\",\"attributes\":"
                       "\"11000000000000000000000000000000\",\"attributesMask\":"
                       "\"FBFFFFFFFFFFFFFF0000000000000000\",\"mrsigner\":\"",
-                      ToHex(std::vector<uint8_t>(kMrSigner, static_cast<uint8_t>(kQeSigner))),
+                      base::ToHex(std::vector<uint8_t>(kMrSigner, static_cast<uint8_t>(kQeSigner))),
                       "\",\"isvprodid\":2,\"tcbLevels\":", SvnLevels(spec.levels), "}");
 }
 

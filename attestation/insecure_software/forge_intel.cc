@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::insecure_software {
@@ -122,7 +122,7 @@ absl::StatusOr<std::string> SignDocument(const std::string& name, const std::str
   absl::StatusOr<std::string> signature = SignEcdsa(Curve::kP256, key, body);
   if (!signature.ok()) return signature.status();
   return absl::StrCat("{\"", name, "\":", body, ",\"signature\":\"",
-                      ToHex(crypto::AsBytes(*signature)), "\"}");
+                      base::ToHex(crypto::AsBytes(*signature)), "\"}");
 }
 
 }  // namespace caravan::attestation::insecure_software

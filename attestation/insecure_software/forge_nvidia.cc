@@ -4,8 +4,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/device_certificate.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::insecure_software {
@@ -33,7 +33,7 @@ std::string Fwid(const std::string& fwid) {
 }
 
 std::string Upper(const std::string& bytes) {
-  return absl::AsciiStrToUpper(ToHex(crypto::AsBytes(bytes)));
+  return absl::AsciiStrToUpper(base::ToHex(crypto::AsBytes(bytes)));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/rim_xml.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::insecure_software {
@@ -21,7 +21,7 @@ std::string Base64(std::string_view bytes) {
 std::string Resource(const nvidia::GoldenEntry& entry) {
   std::string hashes;
   for (size_t i = 0; i < entry.alternatives.size(); ++i) {
-    absl::StrAppend(&hashes, " ns2:Hash", i, "=\"", ToHex(entry.alternatives[i]), "\"");
+    absl::StrAppend(&hashes, " ns2:Hash", i, "=\"", base::ToHex(entry.alternatives[i]), "\"");
   }
   return absl::StrCat("    <ns0:Resource type=\"Measurement\" index=\"", int{entry.index},
                       "\" active=\"", entry.active ? "True" : "False", "\" alternatives=\"",

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/insecure_software/insecure_devices.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "attestation/insecure_software/insecure_td_attester.h"
 #include "attestation/verifier.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {
@@ -29,9 +29,10 @@ Policy PolicyFor(const InsecureRoot& root, const InsecureAttesterOptions& option
   const size_t chip_size = root.product() == v1::TURIN ? 8 : 64;
   const auto policy = ParsePolicy(
       "name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
-          ToHex(root.SpkiSha256()) + "\" snp { require_insecure_crl: true any_tcb: true " +
-          "measurements { name: \"daemon\" sha384: \"" + ToHex(options.measurement) + "\" } " +
-          "chip_ids: \"" + ToHex(absl::MakeConstSpan(options.chip_id).first(chip_size)) + "\" }",
+          base::ToHex(root.SpkiSha256()) + "\" snp { require_insecure_crl: true any_tcb: true " +
+          "measurements { name: \"daemon\" sha384: \"" + base::ToHex(options.measurement) +
+          "\" } " + "chip_ids: \"" +
+          base::ToHex(absl::MakeConstSpan(options.chip_id).first(chip_size)) + "\" }",
       "trial.textproto");
   EXPECT_TRUE(policy.ok()) << policy.status();
   return *policy;
@@ -99,12 +100,13 @@ InsecureTdOptions TdOptions() {
 }
 
 Policy TdPolicyFor(const InsecureRoot& root, const InsecureTdOptions& options) {
-  const auto policy = ParsePolicy(
-      "name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
-          ToHex(root.intel()->SpkiSha256()) +
-          "\" tdx { platform { min_tcb_evaluation_number: 1 ppids: \"" + ToHex(options.ppid) +
-          "\" } measurements { name: \"daemon\" mrtd: \"" + ToHex(options.measurement) + "\" } }",
-      "trial.textproto");
+  const auto policy =
+      ParsePolicy("name: \"trial\" allow_insecure: true insecure_root_spki_sha256: \"" +
+                      base::ToHex(root.intel()->SpkiSha256()) +
+                      "\" tdx { platform { min_tcb_evaluation_number: 1 ppids: \"" +
+                      base::ToHex(options.ppid) + "\" } measurements { name: \"daemon\" mrtd: \"" +
+                      base::ToHex(options.measurement) + "\" } }",
+                  "trial.textproto");
   EXPECT_TRUE(policy.ok()) << policy.status();
   return *policy;
 }

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_collateral.h"
 #include "attestation/insecure_software/forge_intel.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::insecure_software {
 namespace {
@@ -151,8 +151,8 @@ absl::StatusOr<std::vector<std::string>> IntelIssuer::Documents(absl::Time now) 
   const PckSpec platform = Platform();
   const absl::Time issued = now - kClockSkew, until = now + kLifetime;
   const std::string info =
-      TcbInfoBody({.fmspc = ToHex(crypto::AsBytes(platform.fmspc)),
-                   .pce_id = ToHex(crypto::AsBytes(platform.pce_id)),
+      TcbInfoBody({.fmspc = base::ToHex(crypto::AsBytes(platform.fmspc)),
+                   .pce_id = base::ToHex(crypto::AsBytes(platform.pce_id)),
                    .evaluation_number = kTcbEvaluationNumber,
                    .issue_date = issued,
                    .next_update = until,

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/certificate_pool.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
 #include "attestation/intel/certification_chain.h"
 #include "attestation/policy/intel_roots.h"
 #include "attestation/revocation.h"
 #include "attestation/root.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::intel {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/intel/json.h"
+#include "base/json.h"
 
 namespace caravan::attestation::intel {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t kMaxAdvisories = 256;
 constexpr size_t kComponents = 16;
 constexpr size_t kSignatureSize = 64;
 
-LevelRating ReadRating(JsonReader& level) {
+LevelRating ReadRating(base::JsonReader& level) {
   LevelRating rating;
   rating.date = level.Time("tcbDate");
   const std::string status = level.Text("tcbStatus");
@@ -31,9 +31,9 @@ LevelRating ReadRating(JsonReader& level) {
   return rating;
 }
 
-void ReadComponents(JsonReader& tcb, std::string_view name, Svns* svns,
+void ReadComponents(base::JsonReader& tcb, std::string_view name, Svns* svns,
                     std::array<std::string, kComponents>* names) {
-  std::vector<JsonReader> components = tcb.Objects(name, kComponents);
+  std::vector<base::JsonReader> components = tcb.Objects(name, kComponents);
   if (components.size() != kComponents) tcb.Fail(name, "has not 16 components");
   for (size_t i = 0; i < components.size(); ++i) {
     (*svns)[i] = static_cast<uint8_t>(components[i].Integer("svn", 255));
@@ -41,9 +41,9 @@ void ReadComponents(JsonReader& tcb, std::string_view name, Svns* svns,
   }
 }
 
-TcbLevel ReadTcbLevel(JsonReader& level, uint64_t version, bool tdx) {
+TcbLevel ReadTcbLevel(base::JsonReader& level, uint64_t version, bool tdx) {
   TcbLevel out;
-  JsonReader tcb = level.Object("tcb");
+  base::JsonReader tcb = level.Object("tcb");
   if (version >= 3) {
     ReadComponents(tcb, "sgxtcbcomponents", &out.sgx, &out.sgx_names);
   } else {
@@ -58,9 +58,9 @@ TcbLevel ReadTcbLevel(JsonReader& level, uint64_t version, bool tdx) {
   return out;
 }
 
-std::vector<IsvSvnLevel> ReadIsvSvnLevels(JsonReader& object) {
+std::vector<IsvSvnLevel> ReadIsvSvnLevels(base::JsonReader& object) {
   std::vector<IsvSvnLevel> levels;
-  for (JsonReader& level : object.Objects("tcbLevels", kMaxLevels)) {
+  for (base::JsonReader& level : object.Objects("tcbLevels", kMaxLevels)) {
     IsvSvnLevel out;
     out.isv_svn = static_cast<uint16_t>(level.Object("tcb").Integer("isvsvn", 65535));
     out.rating = ReadRating(level);
@@ -70,7 +70,7 @@ std::vector<IsvSvnLevel> ReadIsvSvnLevels(JsonReader& object) {
   return levels;
 }
 
-TdxModule ReadModule(JsonReader module) {
+TdxModule ReadModule(base::JsonReader module) {
   return {.id = "",
           .mr_signer = module.Hex("mrsigner", 48),
           .attributes = module.Hex("attributes", 8),
@@ -78,18 +78,18 @@ TdxModule ReadModule(JsonReader module) {
           .levels = {}};
 }
 
-Validity ReadValidity(JsonReader& object) {
+Validity ReadValidity(base::JsonReader& object) {
   return {.issue_date = object.Time("issueDate"),
           .next_update = object.Time("nextUpdate"),
           .evaluation_number =
               static_cast<uint32_t>(object.Integer("tcbEvaluationDataNumber", 0xFFFFFFFF))};
 }
 
-void ReadModules(JsonReader& object, TcbInfo* info) {
+void ReadModules(base::JsonReader& object, TcbInfo* info) {
   info->module = ReadModule(object.Object("tdxModule"));
   if (!object.Has("tdxModuleIdentities")) return;
   std::set<std::string> ids;
-  for (JsonReader& identity : object.Objects("tdxModuleIdentities", kMaxModules)) {
+  for (base::JsonReader& identity : object.Objects("tdxModuleIdentities", kMaxModules)) {
     TdxModule module = ReadModule(identity);
     module.id = identity.Text("id");
     module.levels = ReadIsvSvnLevels(identity);
@@ -101,7 +101,7 @@ void ReadModules(JsonReader& object, TcbInfo* info) {
 }  // namespace
 
 absl::StatusOr<SignedDocument> ParseSignedDocument(std::string_view text) {
-  absl::StatusOr<JsonValue> whole = ParseJson(text);
+  absl::StatusOr<base::JsonValue> whole = base::ParseJson(text);
   if (!whole.ok()) return whole.status();
   SignedDocument document;
   for (const char* name : {"tcbInfo", "enclaveIdentity"}) {
@@ -115,20 +115,20 @@ absl::StatusOr<SignedDocument> ParseSignedDocument(std::string_view text) {
     return absl::NotFoundError("document: holds neither tcbInfo nor enclaveIdentity");
   }
   absl::Status status;
-  JsonReader reader(&*whole, "", &status);
+  base::JsonReader reader(&*whole, "", &status);
   document.signature = reader.Hex("signature", kSignatureSize);
   if (!status.ok()) return status;
-  absl::StatusOr<std::string> body = RawMember(text, document.name);
+  absl::StatusOr<std::string> body = base::RawMember(text, document.name);
   if (!body.ok()) return body.status();
   document.body = *std::move(body);
   return document;
 }
 
 absl::StatusOr<TcbInfo> ParseTcbInfo(std::string_view body) {
-  absl::StatusOr<JsonValue> value = ParseJson(body);
+  absl::StatusOr<base::JsonValue> value = base::ParseJson(body);
   if (!value.ok()) return value.status();
   absl::Status status;
-  JsonReader object(&*value, "tcbInfo", &status);
+  base::JsonReader object(&*value, "tcbInfo", &status);
   TcbInfo info;
   const uint64_t version = object.Integer("version", 0xFFFF);
   if (version != 2 && version != 3) object.Fail("version", "is neither 2 nor 3");
@@ -141,7 +141,7 @@ absl::StatusOr<TcbInfo> ParseTcbInfo(std::string_view body) {
   info.pce_id = object.Hex("pceId", 2);
   if (object.Integer("tcbType", 0xFFFF) != 0) object.Fail("tcbType", "is not 0");
   if (info.tdx) ReadModules(object, &info);
-  for (JsonReader& level : object.Objects("tcbLevels", kMaxLevels)) {
+  for (base::JsonReader& level : object.Objects("tcbLevels", kMaxLevels)) {
     info.levels.push_back(ReadTcbLevel(level, version, info.tdx));
   }
   if (info.levels.empty()) object.Fail("tcbLevels", "is empty");
@@ -150,10 +150,10 @@ absl::StatusOr<TcbInfo> ParseTcbInfo(std::string_view body) {
 }
 
 absl::StatusOr<EnclaveIdentity> ParseEnclaveIdentity(std::string_view body) {
-  absl::StatusOr<JsonValue> value = ParseJson(body);
+  absl::StatusOr<base::JsonValue> value = base::ParseJson(body);
   if (!value.ok()) return value.status();
   absl::Status status;
-  JsonReader object(&*value, "enclaveIdentity", &status);
+  base::JsonReader object(&*value, "enclaveIdentity", &status);
   EnclaveIdentity identity;
   identity.id = object.Text("id");
   if (object.Integer("version", 0xFFFF) != 2) object.Fail("version", "is not 2");

@@ -9,13 +9,11 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::intel {
 namespace {
-
-std::string Hex(const std::string& bytes) { return ToHex(crypto::AsBytes(bytes)); }
 
 std::string FormatUtc(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
@@ -62,11 +60,11 @@ class DocumentChecker {
   }
 
   Documents Check() {
-    const std::string fmspc = Hex(chain_.pck->fmspc);
+    const std::string fmspc = base::ToHex(chain_.pck->fmspc);
     const char* kind = tdx_ ? "tdx" : "sgx";
     const Words info{
         "TCB_INFO", "TCB info", "tcb_evaluation_number",
-        absl::StrCat(kind, " with FMSPC ", fmspc, " and PCE id ", Hex(chain_.pck->pce_id)),
+        absl::StrCat(kind, " with FMSPC ", fmspc, " and PCE id ", base::ToHex(chain_.pck->pce_id)),
         absl::StrCat("bring https://api.trustedservices.intel.com/", kind,
                      "/certification/v4/tcb?fmspc=", fmspc)};
     const Words identity{"QE_IDENTITY", "QE identity", "qe_evaluation_number", WantedIdentity(),
@@ -87,8 +85,9 @@ class DocumentChecker {
       tcb_info_.malformed = std::string(info.status().message());
     } else if (info->tdx != tdx_ || info->fmspc != chain_.pck->fmspc ||
                info->pce_id != chain_.pck->pce_id) {
-      tcb_info_.other = absl::StrCat(info->tdx ? "tdx" : "sgx", " with FMSPC ", Hex(info->fmspc),
-                                     " and PCE id ", Hex(info->pce_id));
+      tcb_info_.other =
+          absl::StrCat(info->tdx ? "tdx" : "sgx", " with FMSPC ", base::ToHex(info->fmspc),
+                       " and PCE id ", base::ToHex(info->pce_id));
     } else {
       Offer(*std::move(info), std::move(document), &tcb_info_);
     }

@@ -8,9 +8,9 @@
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_intel.h"
 #include "attestation/intel/collateral.h"
-#include "attestation/intel/json.h"
 #include "attestation/intel/quote.h"
 #include "attestation/sev_snp/test_vectors.h"
+#include "base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -20,22 +20,22 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Json, RefusesWhatHasTwoReadings) {
-  EXPECT_TRUE(ParseJson("{\"a\":[1,\"b\",{}]}").ok());
+  EXPECT_TRUE(base::ParseJson("{\"a\":[1,\"b\",{}]}").ok());
   const std::string deep = std::string(40, '[') + std::string(40, ']');
   for (const std::string& text :
        {std::string(), std::string("{"), std::string("{\"a\":1,\"a\":2}"),
         std::string("{\"x\":{\"a\":1,\"\\u0061\":2}}"), std::string("{\"a\":1} {\"b\":2}"),
         std::string("{\"a\":01}"), std::string("{\"a\":99999999999999999999}"),
         std::string("{\"a\":\"\xFF\"}"), std::string("{'a':1}"), deep,
-        std::string(kMaxJsonSize + 1, ' ')}) {
-    EXPECT_FALSE(ParseJson(text).ok()) << text.substr(0, 40);
+        std::string(base::kMaxJsonSize + 1, ' ')}) {
+    EXPECT_FALSE(base::ParseJson(text).ok()) << text.substr(0, 40);
   }
 }
 
 // What is signed is what stands there, to the byte.
 TEST(Json, ShowsLittleOfANameThatStandsTwiceAndEscapesIt) {
   const std::string name = "\\u001b" + std::string(5000, 'n');
-  const auto value = ParseJson("{\"" + name + "\":1,\"" + name + "\":2}");
+  const auto value = base::ParseJson("{\"" + name + "\":1,\"" + name + "\":2}");
   const std::string message(value.status().message());
   EXPECT_NE(message.find("\\x1bnnn"), std::string::npos) << message;
   EXPECT_LT(message.size(), 200u);
@@ -43,22 +43,22 @@ TEST(Json, ShowsLittleOfANameThatStandsTwiceAndEscapesIt) {
 
 TEST(Json, GivesTheExactBytesOfAMember) {
   const std::string text = "{ \"signature\":\"00\", \"tcbInfo\" : {\"b\" : 1,\t\"a\":[ 2 ] }  \n}";
-  const auto raw = RawMember(text, "tcbInfo");
+  const auto raw = base::RawMember(text, "tcbInfo");
   ASSERT_TRUE(raw.ok()) << raw.status();
   EXPECT_EQ(*raw, "{\"b\" : 1,\t\"a\":[ 2 ] }");
-  EXPECT_TRUE(absl::IsNotFound(RawMember(text, "absent").status()));
-  EXPECT_FALSE(RawMember("{\"tcbInfo\":{\"a\":1,\"a\":2}}", "tcbInfo").ok());
-  EXPECT_FALSE(RawMember("{\"tcbInfo\":{\"a\":tru}}", "tcbInfo").ok());
-  EXPECT_FALSE(RawMember("{\"tcbInfo\":[]}", "tcbInfo").ok());
-  EXPECT_FALSE(RawMember("[]", "tcbInfo").ok());
+  EXPECT_TRUE(absl::IsNotFound(base::RawMember(text, "absent").status()));
+  EXPECT_FALSE(base::RawMember("{\"tcbInfo\":{\"a\":1,\"a\":2}}", "tcbInfo").ok());
+  EXPECT_FALSE(base::RawMember("{\"tcbInfo\":{\"a\":tru}}", "tcbInfo").ok());
+  EXPECT_FALSE(base::RawMember("{\"tcbInfo\":[]}", "tcbInfo").ok());
+  EXPECT_FALSE(base::RawMember("[]", "tcbInfo").ok());
 }
 
 TEST(JsonReader, KeepsTheFirstFailureWithItsPath) {
-  const auto value = ParseJson("{\"n\":-1,\"f\":1.5,\"t\":\"x\"}");
+  const auto value = base::ParseJson("{\"n\":-1,\"f\":1.5,\"t\":\"x\"}");
   ASSERT_TRUE(value.ok());
   const auto error = [&](auto read) {
     absl::Status status;
-    JsonReader reader(&*value, "doc", &status);
+    base::JsonReader reader(&*value, "doc", &status);
     read(reader);
     return std::string(status.message());
   };

@@ -8,13 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::intel {
 namespace {
-
-std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
 
 std::string Day(absl::Time time) { return absl::FormatTime("%Y-%m-%d", time, absl::UTCTimeZone()); }
 
@@ -92,15 +90,15 @@ void CheckAdvisories(const TcbEvaluation& tcb, const v1::IntelPlatformPolicy& po
 }  // namespace
 
 void CheckPlatform(const Pck& pck, const v1::IntelPlatformPolicy& policy, Findings* findings) {
-  const std::string ppid = Hex(pck.ppid), fmspc = Hex(pck.fmspc);
+  const std::string ppid = base::ToHex(pck.ppid), fmspc = base::ToHex(pck.fmspc);
   findings->claim("ppid") = ppid;
   findings->claim("fmspc") = fmspc;
-  findings->claim("pce_id") = Hex(pck.pce_id);
-  findings->claim("cpu_svn") = Hex(pck.cpu_svn);
+  findings->claim("pce_id") = base::ToHex(pck.pce_id);
+  findings->claim("cpu_svn") = base::ToHex(pck.cpu_svn);
   findings->claim("pce_svn") = absl::StrCat(pck.pce_svn);
   findings->claim("sgx_type") = std::string(Name(pck.sgx_type));
   if (pck.platform_instance_id.has_value()) {
-    findings->claim("platform_instance_id") = Hex(*pck.platform_instance_id);
+    findings->claim("platform_instance_id") = base::ToHex(*pck.platform_instance_id);
   }
   const auto claim = [&](const char* name, const std::optional<bool>& value) {
     if (value.has_value()) findings->claim(name) = *value ? "true" : "false";

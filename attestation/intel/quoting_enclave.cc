@@ -5,14 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/ecdsa.h"
-#include "attestation/hex.h"
 #include "attestation/intel/sgx_report.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::intel {
 namespace {
-
-std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
 
 // SHA-256(attestation key ‖ authentication data), then 32 zero bytes.
 std::string WantedReportData(const Quote& quote) {
@@ -32,16 +30,17 @@ std::string Masked(std::string_view value, std::string_view mask) {
 std::string Mismatch(const SgxReport& report, const EnclaveIdentity& identity) {
   const std::string misc = Masked(report.misc_select, identity.misc_select_mask);
   if (misc != identity.misc_select) {
-    return absl::StrCat("MISCSELECT is ", Hex(misc), ", identity says ", Hex(identity.misc_select));
+    return absl::StrCat("MISCSELECT is ", base::ToHex(misc), ", identity says ",
+                        base::ToHex(identity.misc_select));
   }
   const std::string attributes = Masked(report.attributes, identity.attributes_mask);
   if (attributes != identity.attributes) {
-    return absl::StrCat("ATTRIBUTES are ", Hex(attributes), ", identity says ",
-                        Hex(identity.attributes));
+    return absl::StrCat("ATTRIBUTES are ", base::ToHex(attributes), ", identity says ",
+                        base::ToHex(identity.attributes));
   }
   if (report.mr_signer != identity.mr_signer) {
-    return absl::StrCat("MRSIGNER is ", Hex(report.mr_signer), ", identity says ",
-                        Hex(identity.mr_signer));
+    return absl::StrCat("MRSIGNER is ", base::ToHex(report.mr_signer), ", identity says ",
+                        base::ToHex(identity.mr_signer));
   }
   if (report.isv_prod_id != identity.isv_prod_id) {
     return absl::StrCat("ISVPRODID is ", report.isv_prod_id, ", identity says ",
@@ -68,8 +67,9 @@ void CheckSignatures(const Quote& quote, const std::optional<Pck>& pck, Findings
   findings->Require(
       bound, "QE_REPORT_DATA", "the quoting enclave's report binds the attestation key",
       bound ? ""
-            : absl::StrCat("QE report data is ", Hex(ViewSgxReport(quote.qe_report).report_data),
-                           ", attestation key and authentication data give ", Hex(wanted)));
+            : absl::StrCat("QE report data is ",
+                           base::ToHex(ViewSgxReport(quote.qe_report).report_data),
+                           ", attestation key and authentication data give ", base::ToHex(wanted)));
   absl::StatusOr<EvpPkeyPtr> key = MakeP256PublicKey(quote.attestation_key);
   const absl::Status signature =
       key.ok() ? CheckEcdsa(Curve::kP256, key->get(), quote.signature, quote.signed_bytes)
@@ -83,7 +83,7 @@ void CheckQuotingEnclave(const Quote& quote, const std::optional<EnclaveIdentity
   const SgxReport report = ViewSgxReport(quote.qe_report);
   const bool intel = IsIntelVendor(quote.qe_vendor_id);
   findings->Require(intel, "QE_VENDOR", "the quoting enclave is Intel's",
-                    intel ? "" : absl::StrCat("QE vendor id is ", Hex(quote.qe_vendor_id)));
+                    intel ? "" : absl::StrCat("QE vendor id is ", base::ToHex(quote.qe_vendor_id)));
   const bool debug = (report.flags() & kSgxDebug) != 0;
   findings->Require(!debug, "QE_DEBUG", "the quoting enclave runs without debug",
                     debug ? "the quoting enclave is debuggable: the host has its keys" : "");

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/pem.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::intel {
 namespace {
@@ -52,7 +52,7 @@ TestWorld::TestWorld(WorldKind kind) : kind_(kind) {
   pck_spec.pce_svn = kPceSvn;
   info_id = tdx() ? "TDX" : "SGX";
   identity_id = tdx() ? "TD_QE" : "QE";
-  fmspc = ToHex(crypto::AsBytes(pck_spec.fmspc));
+  fmspc = base::ToHex(crypto::AsBytes(pck_spec.fmspc));
   levels = {{8, 11, 5, "2024-11-13", "UpToDate"},
             {6, 11, 4, "2024-03-13", "OutOfDate", {"INTEL-SA-01010"}},
             {5, 5, 3, "2018-01-04", "OutOfDate", {"INTEL-SA-00106", "INTEL-SA-01010"}}};
@@ -112,19 +112,19 @@ void TestWorld::MakePolicy() {
   policy.set_name("world");
   policy.set_allow_insecure(true);
   platform().set_min_tcb_evaluation_number(18);
-  platform().add_ppids(ToHex(crypto::AsBytes(pck_spec.ppid)));
+  platform().add_ppids(base::ToHex(crypto::AsBytes(pck_spec.ppid)));
   if (tdx()) {
     v1::TdxMeasurement* measurement = tdx_policy().add_measurements();
     measurement->set_name("the image");
-    measurement->set_mrtd(ToHex(std::vector<uint8_t>(48, 0xAA)));
-    measurement->set_rtmr0(ToHex(std::vector<uint8_t>(48, 0xB0)));
-    measurement->set_rtmr1(ToHex(std::vector<uint8_t>(48, 0xB1)));
-    measurement->set_rtmr2(ToHex(std::vector<uint8_t>(48, 0xB2)));
-    measurement->set_rtmr3(ToHex(std::vector<uint8_t>(48, 0xB3)));
+    measurement->set_mrtd(base::ToHex(std::vector<uint8_t>(48, 0xAA)));
+    measurement->set_rtmr0(base::ToHex(std::vector<uint8_t>(48, 0xB0)));
+    measurement->set_rtmr1(base::ToHex(std::vector<uint8_t>(48, 0xB1)));
+    measurement->set_rtmr2(base::ToHex(std::vector<uint8_t>(48, 0xB2)));
+    measurement->set_rtmr3(base::ToHex(std::vector<uint8_t>(48, 0xB3)));
   } else {
     v1::SgxEnclave* enclave = sgx_policy().add_enclaves();
     enclave->set_name("the enclave");
-    enclave->set_mr_signer(ToHex(std::vector<uint8_t>(32, 0x55)));
+    enclave->set_mr_signer(base::ToHex(std::vector<uint8_t>(32, 0x55)));
     enclave->set_isv_prod_id(7);
     enclave->set_min_isv_svn(3);
   }
@@ -173,7 +173,7 @@ void TestWorld::Pin(const std::string& der) {
   auto certificate = Certificate::Parse(der);
   ASSERT_TRUE(certificate.ok()) << certificate.status();
   policy.clear_insecure_root_spki_sha256();
-  policy.add_insecure_root_spki_sha256(ToHex(certificate->SpkiSha256()));
+  policy.add_insecure_root_spki_sha256(base::ToHex(certificate->SpkiSha256()));
 }
 
 std::pair<EvidenceSet, Endorsements> TestWorld::Assemble() {

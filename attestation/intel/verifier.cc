@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/intel/platform_rules.h"
 #include "attestation/intel/quoting_enclave.h"
 #include "attestation/intel/sgx_report.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 #include "crypto/secret_bytes.h"
 
@@ -68,7 +68,7 @@ void CheckReportData(std::string_view report_data, const ReportDataExpectation& 
                      Findings* findings) {
   constexpr std::string_view kWhat = "report data is what this verifier expects";
   const absl::Span<const uint8_t> have = crypto::AsBytes(report_data);
-  findings->claim("report_data") = ToHex(have);
+  findings->claim("report_data") = base::ToHex(have);
   if (!expected.data().has_value()) {
     findings->Skip("REPORT_DATA", kWhat,
                    "not asked for: nothing shows that the evidence is fresh or whose it is");
@@ -78,8 +78,8 @@ void CheckReportData(std::string_view report_data, const ReportDataExpectation& 
   const bool same = crypto::ConstantTimeEquals(have, expected.data()->bytes);
   findings->Require(same, "REPORT_DATA", kWhat,
                     same ? ""
-                         : absl::StrCat("report data is ", ToHex(have), ", expected ",
-                                        ToHex(expected.data()->bytes)),
+                         : absl::StrCat("report data is ", base::ToHex(have), ", expected ",
+                                        base::ToHex(expected.data()->bytes)),
                     "the evidence is replayed, or was made for another channel, role or round");
 }
 

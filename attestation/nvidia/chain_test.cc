@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/nvidia/device_certificate.h"
 #include "attestation/nvidia/test_world.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation::nvidia {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::nvidia {
 namespace {
@@ -169,7 +169,7 @@ absl::StatusOr<std::string> CertifiedFwid(const Certificate& leaf) {
 }
 
 std::optional<Pdi> CertifiedPdi(const Certificate& device_ca) {
-  const std::optional<std::string> bytes = FromHex(SubjectSerialNumber(device_ca));
+  const std::optional<std::string> bytes = base::FromHex(SubjectSerialNumber(device_ca));
   if (!bytes.has_value() || bytes->size() != kPdiSize + 1) return std::nullopt;
   Pdi pdi;
   std::copy(bytes->begin() + 1, bytes->end(), pdi.begin());

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/rules.h"
 #include "attestation/nvidia/version.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 #include "crypto/secret_bytes.h"
 
@@ -75,7 +75,7 @@ std::string ModeName(v1::NvidiaMode mode, const DeviceInfo& info) {
 void CheckNonce(const Report& report, const DeviceExpectation& expected, CheckList* checks) {
   constexpr std::string_view kWhat = "the nonce is what this verifier expects";
   const absl::Span<const uint8_t> have = crypto::AsBytes(report.nonce);
-  checks->appraisal().claims["nonce"] = ToHex(have);
+  checks->appraisal().claims["nonce"] = base::ToHex(have);
   if (!expected.nonce().has_value()) {
     if (!expected.waived()) {
       checks->Missing("NVIDIA_NONCE", kWhat, "nothing says which nonce this device should have");
@@ -88,8 +88,8 @@ void CheckNonce(const Report& report, const DeviceExpectation& expected, CheckLi
   const bool same = crypto::ConstantTimeEquals(have, expected.nonce()->bytes);
   checks->Require(same, "NVIDIA_NONCE", kWhat,
                   same ? ""
-                       : absl::StrCat("the nonce is ", ToHex(have), ", expected ",
-                                      ToHex(expected.nonce()->bytes)),
+                       : absl::StrCat("the nonce is ", base::ToHex(have), ", expected ",
+                                      base::ToHex(expected.nonce()->bytes)),
                   "the evidence is replayed, or was made for another verifier, channel or device");
 }
 
@@ -101,7 +101,7 @@ void CheckFwid(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPolic
     checks->Fail("NVIDIA_FWID", kWhat, std::string(certified.status().message()));
     return;
   }
-  checks->appraisal().claims["fwid"] = ToHex(crypto::AsBytes(*certified));
+  checks->appraisal().claims["fwid"] = base::ToHex(crypto::AsBytes(*certified));
   if (!info.fwid.has_value()) {
     if (policy.allow_missing_fwid()) {
       checks->Skip("NVIDIA_FWID", kWhat, "the report names none, which the policy allows");
@@ -112,10 +112,11 @@ void CheckFwid(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPolic
     return;
   }
   const bool same = *info.fwid == *certified;
-  checks->Require(same, "NVIDIA_FWID", kWhat,
-                  same ? ""
-                       : absl::StrCat("the report's is ", ToHex(crypto::AsBytes(*info.fwid)),
-                                      ", the certificate's ", ToHex(crypto::AsBytes(*certified))));
+  checks->Require(
+      same, "NVIDIA_FWID", kWhat,
+      same ? ""
+           : absl::StrCat("the report's is ", base::ToHex(crypto::AsBytes(*info.fwid)),
+                          ", the certificate's ", base::ToHex(crypto::AsBytes(*certified))));
 }
 
 void CheckDevice(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPolicy& policy,
@@ -131,8 +132,8 @@ void CheckDevice(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPol
   if (info.own_pdi.has_value() && chain.pdi.has_value()) {
     checks->Require(*info.own_pdi == *chain.pdi, "NVIDIA_PDI",
                     "the report's device is the certificates'",
-                    absl::StrCat("the report is of ", ToHex(*info.own_pdi),
-                                 ", the certificates of ", ToHex(*chain.pdi)));
+                    absl::StrCat("the report is of ", base::ToHex(*info.own_pdi),
+                                 ", the certificates of ", base::ToHex(*chain.pdi)));
   }
   // It names the manifests to compare with.
   if (!info.chip_info.empty()) {
@@ -143,7 +144,7 @@ void CheckDevice(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPol
   }
   constexpr std::string_view kListWhat = "the policy lists this device";
   const std::optional<Pdi> pdi = chain.pdi.has_value() ? chain.pdi : info.own_pdi;
-  if (pdi.has_value()) checks->appraisal().claims["pdi"] = ToHex(*pdi);
+  if (pdi.has_value()) checks->appraisal().claims["pdi"] = base::ToHex(*pdi);
   if (policy.any_device()) {
     checks->Skip("NVIDIA_DEVICE", kListWhat, "the policy takes any genuine device");
   } else if (!pdi.has_value() && !chain.verified) {
@@ -152,9 +153,9 @@ void CheckDevice(const DeviceInfo& info, const Chain& chain, const v1::NvidiaPol
     checks->Fail("NVIDIA_DEVICE", kListWhat,
                  "neither report nor certificates name a pdi, the policy wants a listed one");
   } else {
-    const bool listed = Contains(policy.pdis(), ToHex(*pdi));
+    const bool listed = Contains(policy.pdis(), base::ToHex(*pdi));
     checks->Require(listed, "NVIDIA_DEVICE", kListWhat,
-                    listed ? "" : absl::StrCat("pdi ", ToHex(*pdi), " is not in nvidia.pdis"),
+                    listed ? "" : absl::StrCat("pdi ", base::ToHex(*pdi), " is not in nvidia.pdis"),
                     "add it, if the device is one of yours");
   }
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::nvidia {
@@ -25,7 +25,7 @@ std::string Describe(const Expected& expected) {
 }
 
 std::string Beginning(std::string_view value) {
-  return absl::StrCat(ToHex(crypto::AsBytes(value.substr(0, 8))), "…");
+  return absl::StrCat(base::ToHex(crypto::AsBytes(value.substr(0, 8))), "…");
 }
 
 bool Allows(const GoldenEntry& entry, std::string_view value) {

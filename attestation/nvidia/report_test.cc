@@ -6,10 +6,10 @@
 #include <functional>
 #include <string>
 
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_nvidia.h"
 #include "attestation/nvidia/opaque.h"
+#include "base/hex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -226,7 +226,7 @@ TEST(OpaqueData, IsReadAsAGpus) {
   EXPECT_FALSE(info->own_pdi.has_value());
   // Each switch once, its bytes the other way round, links that are off left out.
   ASSERT_EQ(info->peers.size(), 2u);
-  EXPECT_EQ(ToHex(*info->peers.begin()), "0102030405060708");
+  EXPECT_EQ(base::ToHex(*info->peers.begin()), "0102030405060708");
 }
 
 TEST(OpaqueData, IsReadAsASwitchs) {
@@ -238,7 +238,7 @@ TEST(OpaqueData, IsReadAsASwitchs) {
   const auto info = InfoOf(DeviceClass::kSwitch, spec);
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_EQ(info->vbios_version, "96.10.55.00.01");
-  EXPECT_EQ(ToHex(*info->own_pdi), "0102030405060708");
+  EXPECT_EQ(base::ToHex(*info->own_pdi), "0102030405060708");
   EXPECT_EQ(info->peers.size(), 1u);
   EXPECT_EQ(info->locked, true);
 }

@@ -10,8 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/rim_xml.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::nvidia {
 namespace {
@@ -76,7 +76,7 @@ class AttributeReader {
 bool IsVbiosVersion(const std::string& version) {
   const std::vector<std::string> groups = absl::StrSplit(version, '.');
   return groups.size() == 5 && std::all_of(groups.begin(), groups.end(), [](const auto& group) {
-           return group.size() == 2 && FromHex(group).has_value();
+           return group.size() == 2 && base::FromHex(group).has_value();
          });
 }
 
@@ -133,7 +133,7 @@ GoldenEntry ReadResource(const XmlElement& resource, size_t position, absl::Stat
     const bool numbered = attribute.name.starts_with("Hash") &&
                           absl::SimpleAtoi(attribute.name.substr(4), &at) && at < count &&
                           attribute.name == absl::StrCat("Hash", at) && !read[at];
-    const std::optional<std::string> bytes = FromHex(attribute.value);
+    const std::optional<std::string> bytes = base::FromHex(attribute.value);
     if (!numbered || !bytes.has_value() || bytes->size() != entry.alternatives[at].size()) {
       reader.Fail(attribute.name.c_str(), absl::StrCat("is not one of ", count, " digests"));
       return entry;

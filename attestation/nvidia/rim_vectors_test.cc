@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/golden.h"
 #include "attestation/nvidia/rim_check.h"
 #include "attestation/nvidia/rim_signature.h"
 #include "attestation/sev_snp/test_vectors.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation::nvidia {

@@ -2,7 +2,7 @@
 #include "attestation/nvidia/rim_world.h"
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation::nvidia {
@@ -39,7 +39,7 @@ std::string RimWorld::Document() {
   if (pin_root) {
     policy.clear_insecure_root_spki_sha256();
     policy.add_insecure_root_spki_sha256(
-        ToHex(Certificate::Parse(certificates->back())->SpkiSha256()));
+        base::ToHex(Certificate::Parse(certificates->back())->SpkiSha256()));
   }
   edit_certificates(&*certificates);
   std::string text = insecure_software::RimText(rim, *certificates);

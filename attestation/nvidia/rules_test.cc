@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/test_world.h"
 #include "attestation/nvidia/version.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation::nvidia {

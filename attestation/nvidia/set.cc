@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/rules.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::nvidia {
 namespace {
@@ -37,9 +37,9 @@ bool CheckDuplicates(absl::Span<const SetMember> members, CheckList* checks) {
     if (!member.pdi.has_value()) continue;
     const auto [pdi, new_pdi] = pdis.emplace(*member.pdi, member.label);
     if (!new_pdi) {
-      checks->Fail(
-          "NVIDIA_SET_DUPLICATE", kWhat,
-          absl::StrCat(member.label, " is ", pdi->second, " again: pdi ", ToHex(*member.pdi)));
+      checks->Fail("NVIDIA_SET_DUPLICATE", kWhat,
+                   absl::StrCat(member.label, " is ", pdi->second, " again: pdi ",
+                                base::ToHex(*member.pdi)));
       return false;
     }
   }
@@ -104,7 +104,7 @@ class Topology {
     for (const SetMember& member : members_) {
       for (const Pdi& peer : member.info.peers) {
         if (by_pdi_.contains(peer)) continue;
-        problems.insert(absl::StrCat(OtherClass(member), " ", ToHex(peer), " is absent"));
+        problems.insert(absl::StrCat(OtherClass(member), " ", base::ToHex(peer), " is absent"));
       }
     }
     return {problems.begin(), problems.end()};

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::nvidia {
@@ -134,7 +134,7 @@ TestWorld TestWorld::Machine(int gpus, int switches) {
 void TestWorld::MakePolicy(const std::string& chip) {
   policy.set_name("world");
   policy.set_allow_insecure(true);
-  nvidia().add_pdis(ToHex(crypto::AsBytes(device().pdi)));
+  nvidia().add_pdis(base::ToHex(crypto::AsBytes(device().pdi)));
   nvidia().set_any_measurement(true);
   v1::NvidiaFloor* floor = nvidia().add_floors();
   floor->set_chip(chip);
@@ -180,7 +180,7 @@ Appraisal TestWorld::Appraise() {
 void TestWorld::Pin(const std::string& der) {
   auto certificate = Certificate::Parse(der);
   ASSERT_TRUE(certificate.ok()) << certificate.status();
-  const std::string digest = ToHex(certificate->SpkiSha256());
+  const std::string digest = base::ToHex(certificate->SpkiSha256());
   const auto& pins = policy.insecure_root_spki_sha256();
   if (std::find(pins.begin(), pins.end(), digest) == pins.end()) {
     policy.add_insecure_root_spki_sha256(digest);

@@ -9,12 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
 #include "attestation/nvidia/chain.h"
 #include "attestation/nvidia/opaque.h"
 #include "attestation/nvidia/report.h"
 #include "attestation/nvidia/rules.h"
 #include "attestation/nvidia/set.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::nvidia {
 namespace {
@@ -61,7 +61,7 @@ void Claim(const DeviceInfo& info, const Chain& chain, CheckList* checks) {
     claim("mode", mode == v1::NVIDIA_MODE_UNSPECIFIED ? "unknown" : v1::NvidiaMode_Name(mode));
   }
   claim("links", absl::StrJoin(info.peers, " ", [](std::string* out, const Pdi& pdi) {
-          absl::StrAppend(out, ToHex(pdi));
+          absl::StrAppend(out, base::ToHex(pdi));
         }));
 }
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/policy/validate.h"
+#include "base/hex.h"
 
 namespace caravan::attestation {
 namespace {
@@ -111,7 +111,7 @@ crypto::Sha256Digest PolicyDigest(const Policy& policy) {
 
 std::string PolicyLabel(const Policy& policy) {
   const crypto::Sha256Digest digest = PolicyDigest(policy);
-  return absl::StrCat(policy.name(), "@sha256:", ToHex(absl::MakeConstSpan(digest).first(6)));
+  return absl::StrCat(policy.name(), "@sha256:", base::ToHex(absl::MakeConstSpan(digest).first(6)));
 }
 
 std::string_view Name(v1::SnpProduct product) {

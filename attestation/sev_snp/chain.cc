@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attestation/certificate_pool.h"
-#include "attestation/hex.h"
 #include "attestation/policy/amd_roots.h"
 #include "attestation/revocation.h"
 #include "attestation/root.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::sev_snp {
 namespace {
@@ -207,7 +207,7 @@ class ChainBuilder {
     insecure_ = found.insecure;
     if (!found.certificate.has_value()) return false;
     root_ = std::move(found.certificate);
-    amd_root_ = FindAmdRoot(ToHex(root_->SpkiSha256()));
+    amd_root_ = FindAmdRoot(base::ToHex(root_->SpkiSha256()));
     return true;
   }
 
@@ -248,9 +248,10 @@ Chain CheckChain(const Report& report, const Evidence& evidence, const Endorseme
 std::string VcekPath(const Report& report, Product product) {
   const Tcb tcb = DecodeTcb(report.reported_tcb, product);
   const size_t hwid_size = product == v1::TURIN ? 8 : report.chip_id.size();
-  std::string path = absl::StrFormat("%s?blSPL=%02d&teeSPL=%02d&snpSPL=%02d&ucodeSPL=%02d",
-                                     ToHex(absl::MakeConstSpan(report.chip_id).first(hwid_size)),
-                                     tcb.boot_loader, tcb.tee, tcb.snp, tcb.microcode);
+  std::string path =
+      absl::StrFormat("%s?blSPL=%02d&teeSPL=%02d&snpSPL=%02d&ucodeSPL=%02d",
+                      base::ToHex(absl::MakeConstSpan(report.chip_id).first(hwid_size)),
+                      tcb.boot_loader, tcb.tee, tcb.snp, tcb.microcode);
   if (product == v1::TURIN) absl::StrAppendFormat(&path, "&fmcSPL=%02d", tcb.fmc);
   return path;
 }

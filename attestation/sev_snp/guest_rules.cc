@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
 #include "attestation/sev_snp/rules.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::sev_snp {
 namespace {
@@ -49,7 +49,7 @@ void CheckLooseBits(const Report& report, const v1::SnpPolicy& policy, CheckList
   const bool agent = !IsAll(report.report_id_ma, kAllOnes) && !IsAll(report.report_id_ma, 0);
   if (agent && !policy.allow_migration_agent()) {
     checks->Fail("SNP_REPORT_ID_MA", "no migration agent is bound to the guest",
-                 absl::StrCat("REPORT_ID_MA is ", ToHex(report.report_id_ma)));
+                 absl::StrCat("REPORT_ID_MA is ", base::ToHex(report.report_id_ma)));
   }
 }
 
@@ -134,7 +134,7 @@ void CheckListed(const std::array<uint8_t, kSize>& have, const Values& wanted, c
                  const char* name, CheckList* checks) {
   const std::string what = absl::StrCat("the ", name, " is one the policy lists");
   if (wanted.empty()) return;
-  const std::string hex = ToHex(have);
+  const std::string hex = base::ToHex(have);
   const bool listed = std::find(wanted.begin(), wanted.end(), hex) != wanted.end();
   checks->Require(listed, id, what,
                   listed ? "" : absl::StrCat("the ", name, " is ", hex, ", which is not listed"));
@@ -142,7 +142,7 @@ void CheckListed(const std::array<uint8_t, kSize>& have, const Values& wanted, c
 
 void CheckMeasurement(const Report& report, const v1::SnpPolicy& policy, CheckList* checks) {
   constexpr std::string_view kWhat = "the measurement is a known one";
-  const std::string hex = ToHex(report.measurement);
+  const std::string hex = base::ToHex(report.measurement);
   checks->appraisal().claims["measurement"] = hex;
   if (policy.any_measurement()) {
     checks->Skip("SNP_MEASUREMENT", kWhat, "the policy takes any measurement");

@@ -5,8 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/hex.h"
 #include "attestation/sev_snp/rules.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::sev_snp {
@@ -70,16 +70,16 @@ void CheckChipId(const Report& report, const Leaf& leaf, const v1::SnpPolicy& po
   checks->Require(
       same, "SNP_CHIP_ID", kWhat,
       same ? ""
-           : absl::StrCat("CHIP_ID is ", ToHex(report.chip_id), ", the certificate's HWID ",
-                          ToHex(crypto::AsBytes(leaf.hwid))));
+           : absl::StrCat("CHIP_ID is ", base::ToHex(report.chip_id), ", the certificate's HWID ",
+                          base::ToHex(crypto::AsBytes(leaf.hwid))));
 }
 
 void CheckAllowlist(const Report& report, const Leaf& leaf, const v1::SnpPolicy& policy,
                     CheckList* checks) {
   constexpr std::string_view kWhat = "the policy lists this machine";
   // The certificate's HWID names the chip whatever the host masks; a VLEK leaves the report alone.
-  std::string chip = ToHex(crypto::AsBytes(leaf.hwid));
-  if (leaf.kind == SigningKey::kVlek && !IsZero(report.chip_id)) chip = ToHex(report.chip_id);
+  std::string chip = base::ToHex(crypto::AsBytes(leaf.hwid));
+  if (leaf.kind == SigningKey::kVlek && !IsZero(report.chip_id)) chip = base::ToHex(report.chip_id);
   if (!chip.empty()) checks->appraisal().claims["chip_id"] = chip;
   if (policy.any_platform()) {
     checks->Skip("SNP_PLATFORM", kWhat, "the policy takes any genuine machine");

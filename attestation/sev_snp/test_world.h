@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/known_signatures.h"
 #include "attestation/sev_snp/signature.h"
 #include "attestation/verifier.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {
@@ -197,9 +197,9 @@ class TestWorld {
     policy.set_allow_insecure(true);
     v1::SnpMeasurement* measurement = snp().add_measurements();
     measurement->set_name("the daemon");
-    measurement->set_sha384(ToHex(report.measurement));
+    measurement->set_sha384(base::ToHex(report.measurement));
     std::string chip = leaf_spec.hwid;
-    snp().add_chip_ids(ToHex({reinterpret_cast<const uint8_t*>(chip.data()), chip.size()}));
+    snp().add_chip_ids(base::ToHex({reinterpret_cast<const uint8_t*>(chip.data()), chip.size()}));
     v1::SnpTcbFloor* floor = snp().add_tcb_floors();
     floor->set_product(product_);
     floor->set_boot_loader(4);
@@ -215,7 +215,7 @@ class TestWorld {
     auto certificate = Certificate::Parse(der);
     ASSERT_TRUE(certificate.ok());
     policy.clear_insecure_root_spki_sha256();
-    policy.add_insecure_root_spki_sha256(ToHex(certificate->SpkiSha256()));
+    policy.add_insecure_root_spki_sha256(base::ToHex(certificate->SpkiSha256()));
   }
 
   const v1::SnpProduct product_;

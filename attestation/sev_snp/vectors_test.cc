@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/sev_snp/test_vectors.h"
 #include "attestation/verifier.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "attestation/hex.h"
 #include "attestation/sev_snp/chain.h"
 #include "attestation/sev_snp/report.h"
 #include "attestation/sev_snp/rules.h"
 #include "attestation/sev_snp/signature.h"
+#include "base/hex.h"
 #include "crypto/secret_bytes.h"
 
 namespace caravan::attestation::sev_snp {
@@ -33,7 +33,7 @@ void CheckForm(const Report& report, CheckList* checks) {
 void CheckReportData(const Report& report, const ReportDataExpectation& expected,
                      CheckList* checks) {
   constexpr std::string_view kWhat = "report data is what this verifier expects";
-  checks->appraisal().claims["report_data"] = ToHex(report.report_data);
+  checks->appraisal().claims["report_data"] = base::ToHex(report.report_data);
   if (!expected.data().has_value()) {
     checks->Skip("SNP_REPORT_DATA", kWhat,
                  "not asked for: nothing shows that the evidence is fresh or whose it is");
@@ -43,8 +43,8 @@ void CheckReportData(const Report& report, const ReportDataExpectation& expected
   const bool same = crypto::ConstantTimeEquals(report.report_data, expected.data()->bytes);
   checks->Require(same, "SNP_REPORT_DATA", kWhat,
                   same ? ""
-                       : absl::StrCat("report data is ", ToHex(report.report_data), ", expected ",
-                                      ToHex(expected.data()->bytes)),
+                       : absl::StrCat("report data is ", base::ToHex(report.report_data),
+                                      ", expected ", base::ToHex(expected.data()->bytes)),
                   "the evidence is replayed, or was made for another channel, role or round");
 }
 
@@ -60,12 +60,12 @@ void Claim(const Report& report, const Chain& chain, CheckList* checks) {
   claims["platform_info"] = absl::StrFormat("0x%x", report.platform_info);
   claims["vmpl"] = report.vmpl == kHostRequestedVmpl ? "host" : absl::StrCat(report.vmpl);
   claims["guest_svn"] = absl::StrCat(report.guest_svn);
-  claims["family_id"] = ToHex(report.family_id);
-  claims["image_id"] = ToHex(report.image_id);
-  claims["host_data"] = ToHex(report.host_data);
-  claims["id_key_digest"] = ToHex(report.id_key_digest);
-  claims["author_key_digest"] = ToHex(report.author_key_digest);
-  claims["report_id"] = ToHex(report.report_id);
+  claims["family_id"] = base::ToHex(report.family_id);
+  claims["image_id"] = base::ToHex(report.image_id);
+  claims["host_data"] = base::ToHex(report.host_data);
+  claims["id_key_digest"] = base::ToHex(report.id_key_digest);
+  claims["author_key_digest"] = base::ToHex(report.author_key_digest);
+  claims["report_id"] = base::ToHex(report.report_id);
   claims["firmware"] = report.current.ToString();
   if (!chain.leaf.has_value()) return;
   claims["product"] = chain.leaf->product_name;

@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/hex.h"
 #include "attestation/intel/findings.h"
 #include "attestation/intel/platform_rules.h"
 #include "attestation/intel/sgx_report.h"
 #include "attestation/intel/verifier.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::sgx {
@@ -20,11 +20,9 @@ namespace {
 using intel::Findings;
 using intel::SgxReport;
 
-std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
-
 void CheckAttributes(const SgxReport& report, const v1::SgxPolicy& policy, Findings* findings) {
-  findings->claim("attributes") = Hex(report.attributes);
-  findings->claim("misc_select") = Hex(report.misc_select);
+  findings->claim("attributes") = base::ToHex(report.attributes);
+  findings->claim("misc_select") = base::ToHex(report.misc_select);
   // The CPU makes no report for an enclave without INIT: a clear bit is odd, and proves nothing.
   if ((report.flags() & intel::kSgxInit) == 0) {
     findings->Warn("INIT", "the enclave was initialised", "ATTRIBUTES.INIT is clear");
@@ -52,14 +50,14 @@ void CheckAttributes(const SgxReport& report, const v1::SgxPolicy& policy, Findi
 
 // What keeps the report from being this enclave; empty when it is.
 std::string Difference(const SgxReport& report, const v1::SgxEnclave& enclave) {
-  if (!enclave.mr_enclave().empty() && Hex(report.mr_enclave) != enclave.mr_enclave()) {
-    return absl::StrCat("MRENCLAVE is ", Hex(report.mr_enclave), ", \"", enclave.name(), "\" has ",
-                        enclave.mr_enclave());
+  if (!enclave.mr_enclave().empty() && base::ToHex(report.mr_enclave) != enclave.mr_enclave()) {
+    return absl::StrCat("MRENCLAVE is ", base::ToHex(report.mr_enclave), ", \"", enclave.name(),
+                        "\" has ", enclave.mr_enclave());
   }
   if (!enclave.mr_signer().empty()) {
-    if (Hex(report.mr_signer) != enclave.mr_signer()) {
-      return absl::StrCat("MRSIGNER is ", Hex(report.mr_signer), ", \"", enclave.name(), "\" has ",
-                          enclave.mr_signer());
+    if (base::ToHex(report.mr_signer) != enclave.mr_signer()) {
+      return absl::StrCat("MRSIGNER is ", base::ToHex(report.mr_signer), ", \"", enclave.name(),
+                          "\" has ", enclave.mr_signer());
     }
     if (report.isv_prod_id != enclave.isv_prod_id()) {
       return absl::StrCat("ISVPRODID is ", report.isv_prod_id, ", \"", enclave.name(), "\" has ",
@@ -75,8 +73,8 @@ std::string Difference(const SgxReport& report, const v1::SgxEnclave& enclave) {
 
 void CheckEnclave(const SgxReport& report, const v1::SgxPolicy& policy, Findings* findings) {
   constexpr std::string_view kWhat = "the enclave is a known one";
-  findings->claim("mr_enclave") = Hex(report.mr_enclave);
-  findings->claim("mr_signer") = Hex(report.mr_signer);
+  findings->claim("mr_enclave") = base::ToHex(report.mr_enclave);
+  findings->claim("mr_signer") = base::ToHex(report.mr_signer);
   findings->claim("isv_prod_id") = absl::StrCat(report.isv_prod_id);
   findings->claim("isv_svn") = absl::StrCat(report.isv_svn);
   if (policy.any_enclave()) {
@@ -100,7 +98,7 @@ void CheckEnclave(const SgxReport& report, const v1::SgxPolicy& policy, Findings
 
 void CheckConfigId(const SgxReport& report, const v1::SgxPolicy& policy, Findings* findings) {
   constexpr std::string_view kWhat = "CONFIGID is one that the policy lists";
-  const std::string hex = Hex(report.config_id);
+  const std::string hex = base::ToHex(report.config_id);
   findings->claim("config_id") = hex;
   findings->claim("config_svn") = absl::StrCat(report.config_svn);
   if (policy.any_config_id()) {

@@ -2,14 +2,14 @@
 #include "attestation/show/dump.h"
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/show/parts.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation {
 namespace show {
 
-std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
+std::string Hex(std::string_view bytes) { return base::ToHex(crypto::AsBytes(bytes)); }
 std::string Hex(uint64_t number) { return absl::StrCat("0x", absl::Hex(number)); }
 
 void AddBytes(std::string name, std::string_view bytes, DumpSection* section) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge.h"
 #include "attestation/insecure_software/forge_intel.h"
 #include "attestation/insecure_software/forge_nvidia.h"
@@ -16,6 +15,7 @@
 #include "attestation/tpm/hcl_report.h"
 #include "attestation/tpm/test_world.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -85,8 +85,8 @@ TEST(ShowSnp, NamesEveryField) {
   EXPECT_EQ(Value(dump, "report", "guest_svn"), "7");
   EXPECT_EQ(Value(dump, "report", "vmpl"), "1");
   EXPECT_EQ(Note(dump, "report", "signature_algorithm"), "ECDSA P-384 with SHA-384");
-  EXPECT_EQ(Value(dump, "identity", "measurement"), ToHex(MakeReport().measurement));
-  EXPECT_EQ(Value(dump, "identity", "report_data"), ToHex(MakeReport().report_data));
+  EXPECT_EQ(Value(dump, "identity", "measurement"), base::ToHex(MakeReport().measurement));
+  EXPECT_EQ(Value(dump, "identity", "report_data"), base::ToHex(MakeReport().report_data));
   EXPECT_EQ(Note(dump, "identity", "host_data"), "zero");
   EXPECT_EQ(Value(dump, "guest_policy", "abi"), "1.55");
   EXPECT_EQ(Value(dump, "guest_policy", "debug"), "on");
@@ -146,11 +146,11 @@ TEST(ShowCertificates, SaysWhatTheyAreForAndWhichAreNone) {
   const Dump dump = ShowEvidence(
       {EvidenceKind::kSevSnp, insecure_software::SerializeReport(MakeReport()), certificates});
   EXPECT_EQ(Value(dump, "certificate_1", "key"), "vcek");
-  EXPECT_EQ(Value(dump, "certificate_1", "hwid"), ToHex(std::vector<uint8_t>(64, 'h')));
+  EXPECT_EQ(Value(dump, "certificate_1", "hwid"), base::ToHex(std::vector<uint8_t>(64, 'h')));
   EXPECT_THAT(Value(dump, "certificate_1", "tcb"), HasSubstr("boot loader 0x04"));
   EXPECT_THAT(Value(dump, "certificate_2", "subject"), HasSubstr("CN=insecure "));
   EXPECT_EQ(Note(dump, "certificate_3", "issuer"), "issued by itself");
-  EXPECT_EQ(Value(dump, "certificate_3", "spki_sha256"), ToHex(root->SpkiSha256()));
+  EXPECT_EQ(Value(dump, "certificate_3", "spki_sha256"), base::ToHex(root->SpkiSha256()));
   EXPECT_TRUE(dump.malformed);
   EXPECT_THAT(dump.problems, ElementsAre(HasSubstr("certificate_4: ")));
 }
@@ -264,7 +264,7 @@ TEST(ShowNvidia, NamesEveryField) {
   const Dump dump = ShowDevice(GpuReport());
   EXPECT_FALSE(dump.malformed) << testing::PrintToString(dump.problems);
   EXPECT_EQ(dump.kind, "nvidia");
-  EXPECT_EQ(Value(dump, "spdm", "nonce"), ToHex(std::vector<uint8_t>(32, 0x11)));
+  EXPECT_EQ(Value(dump, "spdm", "nonce"), base::ToHex(std::vector<uint8_t>(32, 0x11)));
   EXPECT_EQ(Value(dump, "spdm", "measurements"), "2");
   EXPECT_EQ(Value(dump, "device", "class"), "gpu");
   EXPECT_EQ(Value(dump, "device", "vbios_version"), "96.00.9F.00.01");
@@ -290,7 +290,7 @@ TEST(ShowNvidia, NamesASwitchsFieldsAsASwitchs) {
   EXPECT_EQ(Value(dump, "device", "class"), "switch");
   EXPECT_EQ(Value(dump, "device", "pdi"), "203eb31ad9ed0008");
   EXPECT_EQ(Value(dump, "device", "locked"), "yes");
-  EXPECT_EQ(Value(dump, "device", "peer"), ToHex(std::vector<uint8_t>(8, 'g')));
+  EXPECT_EQ(Value(dump, "device", "peer"), base::ToHex(std::vector<uint8_t>(8, 'g')));
   EXPECT_NE(Find(dump, "opaque", "disabled_ports"), nullptr);
   EXPECT_NE(Find(dump, "opaque", "switch_gpu_pdis"), nullptr);
 }

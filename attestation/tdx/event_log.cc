@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
+#include "base/hex.h"
 
 namespace caravan::attestation::tdx {
 namespace {
@@ -146,8 +146,8 @@ absl::Status CheckEventLog(std::string_view log, const Rtmrs& quoted) {
   for (size_t i = 0; i < quoted.size(); ++i) {
     if (replay->rtmrs[i] == quoted[i]) continue;
     return absl::PermissionDeniedError(absl::StrCat("event log: replaying it gives RTMR", i, " ",
-                                                    ToHex(replay->rtmrs[i]), ", the quote has ",
-                                                    ToHex(quoted[i])));
+                                                    base::ToHex(replay->rtmrs[i]),
+                                                    ", the quote has ", base::ToHex(quoted[i])));
   }
   return absl::OkStatus();
 }

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/hex.h"
 #include "attestation/intel/tcb_evaluation.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::tdx {
@@ -22,7 +22,7 @@ constexpr uint64_t kFixedXfam = 0x3;
 // TDATTRIBUTES: TUD and SEC (TDX module ABI, TD attributes).
 constexpr uint64_t kSecurityAttributes = 0xFFFFFFFF;
 
-std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
+std::string Hex(std::string_view bytes) { return base::ToHex(crypto::AsBytes(bytes)); }
 
 bool IsZero(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
@@ -165,9 +165,9 @@ void CheckChosen(std::string_view have, const Values& listed, bool any, const ch
 void CheckModule(const TdReport& report, const std::optional<intel::TcbInfo>& info,
                  const v1::TdxPolicy& policy, Findings* findings) {
   findings->claim("mr_seam") = Hex(report.mr_seam);
-  findings->claim("tee_tcb_svn") = ToHex(report.tee_tcb_svn);
+  findings->claim("tee_tcb_svn") = base::ToHex(report.tee_tcb_svn);
   if (report.tee_tcb_svn2.has_value()) {
-    findings->claim("tee_tcb_svn2") = ToHex(*report.tee_tcb_svn2);
+    findings->claim("tee_tcb_svn2") = base::ToHex(*report.tee_tcb_svn2);
   }
   CheckModuleIdentity(report, info, findings);
   if (!policy.mr_seams().empty()) {
@@ -176,7 +176,7 @@ void CheckModule(const TdReport& report, const std::optional<intel::TcbInfo>& in
                       listed ? "" : absl::StrCat("MRSEAM ", Hex(report.mr_seam), " is not listed"));
   }
   if (policy.min_tee_tcb_svn().empty()) return;
-  const std::string floor = FromHex(policy.min_tee_tcb_svn()).value_or("");
+  const std::string floor = base::FromHex(policy.min_tee_tcb_svn()).value_or("");
   std::string shortfall;
   for (size_t i = 0; i < floor.size() && i < report.tee_tcb_svn.size(); ++i) {
     const int want = static_cast<uint8_t>(floor[i]);

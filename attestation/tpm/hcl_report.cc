@@ -5,7 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "attestation/intel/json.h"
+#include "base/json.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::tpm {
@@ -62,7 +62,7 @@ absl::StatusOr<std::string> Base64Url(const std::string& text, std::string_view 
   return bytes;
 }
 
-absl::Status ReadAk(intel::JsonReader* key, absl::Status* status, RuntimeClaims* claims) {
+absl::Status ReadAk(base::JsonReader* key, absl::Status* status, RuntimeClaims* claims) {
   const std::string type = key->Text("kty");
   const std::vector<std::string> operations = key->Texts("key_ops", kMaxKeys);
   const std::string modulus = key->Text("n");
@@ -133,15 +133,15 @@ absl::StatusOr<HclReport> ParseHclReport(std::string_view bytes) {
 }
 
 absl::StatusOr<RuntimeClaims> ParseRuntimeClaims(std::string_view json) {
-  absl::StatusOr<intel::JsonValue> value = intel::ParseJson(json);
+  absl::StatusOr<base::JsonValue> value = base::ParseJson(json);
   if (!value.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("runtime claims: ", value.status().message()));
   }
   absl::Status status;
-  intel::JsonReader root(&*value, "runtime claims", &status);
+  base::JsonReader root(&*value, "runtime claims", &status);
   RuntimeClaims claims;
   int found = 0;
-  for (intel::JsonReader& key : root.Objects("keys", kMaxKeys)) {
+  for (base::JsonReader& key : root.Objects("keys", kMaxKeys)) {
     if (key.Text("kid") != "HCLAkPub" || !status.ok()) continue;
     ++found;
     if (absl::Status ak = ReadAk(&key, &status, &claims); !ak.ok()) return ak;
@@ -152,7 +152,7 @@ absl::StatusOr<RuntimeClaims> ParseRuntimeClaims(std::string_view json) {
         absl::StrCat("runtime claims: ", found, " keys named HCLAkPub, expected one"));
   }
   if (!root.Has("vm-configuration")) return claims;
-  intel::JsonReader machine = root.Object("vm-configuration");
+  base::JsonReader machine = root.Object("vm-configuration");
   if (machine.Has("vmUniqueId")) claims.vm_id = machine.Text("vmUniqueId");
   if (machine.Has("secure-boot")) claims.secure_boot = machine.Boolean("secure-boot");
   if (!status.ok()) return status;

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/intel/json.h"
 #include "attestation/json_bytes.h"
 #include "attestation/tpm/evidence.h"
 #include "attestation/tpm/quote.h"
+#include "base/json.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::tpm {
 namespace {
 
-using intel::JsonValue;
+using base::JsonValue;
 
 constexpr size_t kValueSize = 32;
 constexpr char kHclFile[] = "hcl-report.bin", kMessageFile[] = "tpm-quote.msg",
@@ -88,8 +88,9 @@ absl::Status ReadQuoteFile(const std::string& bytes, VtpmEvidence* evidence,
   return absl::OkStatus();
 }
 
-const JsonValue* FindEither(const JsonValue& object, const char* name, const char* older) {
-  const JsonValue* found = object.Find(name);
+const base::JsonValue* FindEither(const base::JsonValue& object, const char* name,
+                                  const char* older) {
+  const base::JsonValue* found = object.Find(name);
   return found != nullptr ? found : object.Find(older);
 }
 
@@ -127,15 +128,15 @@ absl::StatusOr<Evidence> FromFiles(const std::map<std::string, std::string>& fil
 }
 
 absl::StatusOr<Evidence> FromJson(std::string_view text) {
-  absl::StatusOr<JsonValue> document = intel::ParseJson(text);
+  absl::StatusOr<base::JsonValue> document = base::ParseJson(text);
   if (!document.ok()) return document.status();
-  const JsonValue* wrapped = document->Find("evidence");
-  const JsonValue& root = wrapped == nullptr ? *document : *wrapped;
-  const JsonValue* quote = FindEither(root, "tpm_quote", "quote");
+  const base::JsonValue* wrapped = document->Find("evidence");
+  const base::JsonValue& root = wrapped == nullptr ? *document : *wrapped;
+  const base::JsonValue* quote = FindEither(root, "tpm_quote", "quote");
   if (quote == nullptr) return Problem("tpm_quote", "is missing");
   VtpmEvidence evidence;
   const struct {
-    const JsonValue* value;
+    const base::JsonValue* value;
     std::string* out;
     const char* name;
   } parts[] = {{FindEither(root, "hcl_report", "report"), &evidence.hcl_report, "hcl_report"},
@@ -146,20 +147,20 @@ absl::StatusOr<Evidence> FromJson(std::string_view text) {
     if (!bytes.has_value()) return Problem(part.name, "is missing, or of no known form");
     *part.out = *std::move(bytes);
   }
-  if (const JsonValue* td = root.Find("td_quote"); td != nullptr) {
+  if (const base::JsonValue* td = root.Find("td_quote"); td != nullptr) {
     std::optional<std::string> bytes = JsonBytes(td);
     if (!bytes.has_value()) return Problem("td_quote", "is of no known form");
     evidence.td_quote = *std::move(bytes);
   }
   std::vector<std::string> certificates, values;
-  if (const JsonValue* vcek = root.Find("vcek"); vcek != nullptr) {
+  if (const base::JsonValue* vcek = root.Find("vcek"); vcek != nullptr) {
     const absl::Status read = AddJsonCertificates(*vcek, &certificates);
     if (!read.ok()) return Problem("vcek", std::string(read.message()));
   }
-  const JsonValue* pcrs = quote->Find("pcrs");
-  const auto* list = pcrs == nullptr ? nullptr : std::get_if<JsonValue::Array>(&pcrs->value);
+  const base::JsonValue* pcrs = quote->Find("pcrs");
+  const auto* list = pcrs == nullptr ? nullptr : std::get_if<base::JsonValue::Array>(&pcrs->value);
   if (list != nullptr) {
-    for (const JsonValue& pcr : *list) {
+    for (const base::JsonValue& pcr : *list) {
       std::optional<std::string> value = JsonBytes(&pcr);
       if (!value.has_value()) return Problem("tpm_quote.pcrs", "is of no known form");
       values.push_back(*std::move(value));

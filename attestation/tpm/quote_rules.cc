@@ -5,16 +5,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attestation/hex.h"
 #include "attestation/tpm/quote.h"
 #include "attestation/tpm/rules.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 #include "crypto/secret_bytes.h"
 
 namespace caravan::attestation::tpm {
 namespace {
 
-std::string Hex(std::string_view bytes) { return ToHex(crypto::AsBytes(bytes)); }
+std::string Hex(std::string_view bytes) { return base::ToHex(crypto::AsBytes(bytes)); }
 
 void CheckSignature(const VtpmEvidence& evidence, const RuntimeClaims& claims, CheckList* checks) {
   const EvpPkeyPtr key = MakeRsaPublicKey(claims.ak_modulus, claims.ak_exponent);
@@ -84,11 +84,11 @@ void CheckNonce(const Quote& quote, const ReportDataExpectation& expected, Check
   }
   const crypto::Sha256Digest nonce = TpmNonce(*expected.data());
   const bool same = crypto::ConstantTimeEquals(crypto::AsBytes(quote.extra_data), nonce);
-  checks->Require(
-      same, "VTPM_NONCE", kWhat,
-      same ? ""
-           : absl::StrCat("extra data is ", Hex(quote.extra_data), ", expected ", ToHex(nonce)),
-      "the quote is replayed, or was made for another channel, role or round");
+  checks->Require(same, "VTPM_NONCE", kWhat,
+                  same ? ""
+                       : absl::StrCat("extra data is ", Hex(quote.extra_data), ", expected ",
+                                      base::ToHex(nonce)),
+                  "the quote is replayed, or was made for another channel, role or round");
 }
 
 // What the quote covers, as values that its digest confirms; empty when a check failed.
@@ -121,7 +121,7 @@ PcrValues CheckPcrs(const VtpmEvidence& evidence, const Quote& quote, CheckList*
   const bool good =
       checks->Require(same, "VTPM_PCR_DIGEST", "the registers' values are the quoted ones",
                       same ? ""
-                           : absl::StrCat("they hash to ", ToHex(digest), ", the quote says ",
+                           : absl::StrCat("they hash to ", base::ToHex(digest), ", the quote says ",
                                           Hex(quote.pcr_digest)));
   return good ? evidence.pcrs : PcrValues();
 }
@@ -130,7 +130,7 @@ PcrValues CheckPcrs(const VtpmEvidence& evidence, const Quote& quote, CheckList*
 std::string Difference(const PcrValues& pcrs, const v1::VtpmMeasurement& measurement) {
   for (const v1::VtpmPcr& wanted : measurement.pcrs()) {
     const auto found = pcrs.find(static_cast<uint8_t>(wanted.index()));
-    const std::string have = found == pcrs.end() ? "not quoted" : ToHex(found->second);
+    const std::string have = found == pcrs.end() ? "not quoted" : base::ToHex(found->second);
     if (have == wanted.sha256()) continue;
     return absl::StrCat("PCR", wanted.index(), " is ", have, ", \"", measurement.name(), "\" has ",
                         wanted.sha256());
@@ -141,7 +141,7 @@ std::string Difference(const PcrValues& pcrs, const v1::VtpmMeasurement& measure
 void CheckMeasurement(const PcrValues& pcrs, const v1::VtpmPolicy& policy, CheckList* checks) {
   constexpr std::string_view kWhat = "the registers are those of a known system";
   for (const auto& [index, value] : pcrs) {
-    checks->appraisal().claims[absl::StrFormat("pcr%02d", index)] = ToHex(value);
+    checks->appraisal().claims[absl::StrFormat("pcr%02d", index)] = base::ToHex(value);
   }
   if (policy.any_measurement()) {
     checks->Skip("VTPM_MEASUREMENT", kWhat, "the policy takes any measurement");

@@ -3,10 +3,10 @@
 // Each classic mistake about vTPM evidence, tried in a world that passes.
 #include <string>
 
-#include "attestation/hex.h"
 #include "attestation/tpm/quote.h"
 #include "attestation/tpm/test_world.h"
 #include "attestation/verify_input.h"
+#include "base/hex.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation::tpm {
@@ -37,7 +37,7 @@ TEST_P(Vtpm, PassesAsItIs) {
   const Appraisal appraisal = world.Appraise();
   EXPECT_EQ(appraisal.platform.find("vtpm on insecure"), 0u) << appraisal.platform;
   EXPECT_EQ(appraisal.claims.at("pcr_measurement_name"), "the image");
-  EXPECT_EQ(appraisal.claims.at("pcr07"), ToHex(world.pcrs[7]));
+  EXPECT_EQ(appraisal.claims.at("pcr07"), base::ToHex(world.pcrs[7]));
 }
 
 // Mistake 6: the report is as old as the last boot, and whoever holds it can show it to anyone.
@@ -50,7 +50,7 @@ TEST_P(Vtpm, RefusesACachedReportWithAnOldQuote) {
 // What the paravisor puts into its claims, user data included, is no nonce.
 TEST_P(Vtpm, TakesNoFreshnessFromTheClaims) {
   const size_t at = world.claims.find("\"user-data\":\"00\"");
-  world.claims.replace(at, 16, "\"user-data\":\"" + ToHex(TpmNonce(world.expected)) + "\"");
+  world.claims.replace(at, 16, "\"user-data\":\"" + base::ToHex(TpmNonce(world.expected)) + "\"");
   world.with_nonce = false;
   world.ExpectRefusedBy("VTPM_NONCE");
 }

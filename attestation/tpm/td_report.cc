@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/intel/quote.h"
 #include "attestation/tpm/rules.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::tpm {
@@ -40,7 +40,7 @@ constexpr SharedField kTd15Fields[] = {{"TEE_TCB_SVN2", 384, 584, 16},
 // What is wrong, or nothing.
 std::string Difference(std::string_view report, const intel::Quote& quote) {
   if (!report.starts_with(kReportType)) {
-    return absl::StrCat("report type is ", ToHex(crypto::AsBytes(report.substr(0, 2))),
+    return absl::StrCat("report type is ", base::ToHex(crypto::AsBytes(report.substr(0, 2))),
                         ", a td report's is 8100");
   }
   if (static_cast<uint8_t>(report[2]) > kNewestVersion) {
@@ -61,8 +61,9 @@ std::string Difference(std::string_view report, const intel::Quote& quote) {
     const std::string_view reported = report.substr(field.in_report, field.size);
     const std::string_view quoted = quote.body.substr(field.in_quote, field.size);
     if (reported == quoted) return "";
-    return absl::StrCat(field.name, " is ", ToHex(crypto::AsBytes(reported)), " in the report and ",
-                        ToHex(crypto::AsBytes(quoted)), " in the quote");
+    return absl::StrCat(field.name, " is ", base::ToHex(crypto::AsBytes(reported)),
+                        " in the report and ", base::ToHex(crypto::AsBytes(quoted)),
+                        " in the quote");
   };
   for (const SharedField& field : kTd10Fields) {
     if (std::string found = compare(field); !found.empty()) return found;

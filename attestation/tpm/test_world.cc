@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "attestation/hex.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::tpm {
@@ -23,7 +23,7 @@ VtpmWorld::VtpmWorld(HardwareType type, intel::WorldKind kind)
   for (uint8_t index : {4, 7}) {
     v1::VtpmPcr* pcr = measurement->add_pcrs();
     pcr->set_index(index);
-    pcr->set_sha256(ToHex(pcrs[index]));
+    pcr->set_sha256(base::ToHex(pcrs[index]));
   }
   if (snp()) {
     *vtpm().mutable_snp() = snp_world.policy.snp();

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "attestation/hex.h"
 #include "attestation/sev_snp/verifier.h"
 #include "attestation/tdx/verifier.h"
 #include "attestation/tpm/evidence.h"
 #include "attestation/tpm/hcl_report.h"
 #include "attestation/tpm/rules.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 
 namespace caravan::attestation::tpm {
@@ -36,10 +36,11 @@ void CheckHclForm(const HclReport& report, CheckList* checks) {
 void CheckClaimsBinding(const HclReport& report, CheckList* checks) {
   const ReportData data = ClaimsReportData(report.claims);
   const bool same = crypto::AsBytes(report.report_data) == absl::MakeConstSpan(data.bytes);
-  checks->Require(same, "VTPM_CLAIMS_BINDING", "the hardware vouches for the runtime claims",
-                  same ? ""
-                       : absl::StrCat("report data is ", ToHex(crypto::AsBytes(report.report_data)),
-                                      ", the claims hash to ", ToHex(data.bytes)));
+  checks->Require(
+      same, "VTPM_CLAIMS_BINDING", "the hardware vouches for the runtime claims",
+      same ? ""
+           : absl::StrCat("report data is ", base::ToHex(crypto::AsBytes(report.report_data)),
+                          ", the claims hash to ", base::ToHex(data.bytes)));
 }
 
 // The hardware report, by the verifier of its kind, under the rules of vtpm.snp or vtpm.tdx: those
@@ -120,7 +121,7 @@ void Verify(const Evidence& evidence, const Endorsements& endorsements, const Po
     return;
   }
   checks->Pass("VTPM_CLAIMS", kClaimsWhat);
-  appraisal.claims["ak_sha256"] = ToHex(crypto::Sha256(crypto::AsBytes(claims->ak_modulus)));
+  appraisal.claims["ak_sha256"] = base::ToHex(crypto::Sha256(crypto::AsBytes(claims->ak_modulus)));
   if (!claims->vm_id.empty()) appraisal.claims["vm_id"] = claims->vm_id;
   CheckSecureBoot(*claims, policy.vtpm(), checks);
   CheckQuote(*parts, *claims, policy.vtpm(), expected, checks);

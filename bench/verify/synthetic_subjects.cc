@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge_rim.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "attestation/intel/test_world.h"
 #include "attestation/nvidia/rim.h"
 #include "attestation/nvidia/test_world.h"
+#include "base/hex.h"
 #include "bench/verify/subjects.h"
 
 namespace caravan::bench {
@@ -41,7 +41,7 @@ Subject Snp() {
   Policy policy;
   policy.set_name("bench");
   policy.set_allow_insecure(true);
-  policy.add_insecure_root_spki_sha256(attestation::ToHex(root.SpkiSha256()));
+  policy.add_insecure_root_spki_sha256(base::ToHex(root.SpkiSha256()));
   policy.mutable_snp()->set_any_measurement(true);
   policy.mutable_snp()->set_any_platform(true);
   policy.mutable_snp()->set_any_tcb(true);

@@ -16,12 +16,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "attestation/evidence.h"
-#include "attestation/hex.h"
 #include "attestation/pem.h"
 #include "attester/configfs_tsm.h"
 #include "attester/machine.h"
 #include "attester/nvml.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "cli/text.h"
 #include "crypto/hash.h"
 
@@ -51,7 +51,7 @@ absl::StatusOr<std::array<uint8_t, kSize>> BytesOf(const char* option, const std
     randombytes_buf(bytes.data(), bytes.size());
     return bytes;
   }
-  const std::optional<std::string> decoded = attestation::FromHex(text);
+  const std::optional<std::string> decoded = base::FromHex(text);
   if (!decoded.has_value() || decoded->size() != kSize) {
     return absl::InvalidArgumentError(
         absl::StrCat(option, " is not ", 2 * kSize, " hexadecimal digits"));
@@ -94,7 +94,7 @@ absl::Status CollectGpus(const AttesterMakers::Gpus& make, const EvidenceCollect
                          Collected* collected) {
   auto nonce = BytesOf<32>("--nonce", options.nonce, &collected->random);
   if (!nonce.ok()) return nonce.status();
-  collected->freshness = attestation::ToHex(*nonce);
+  collected->freshness = base::ToHex(*nonce);
   auto attester = make(options);
   if (!attester.ok()) return attester.status();
   collected->attester = (*attester)->Describe();
@@ -110,7 +110,7 @@ absl::Status CollectCpu(const AttesterMakers& makers, const EvidenceCollectOptio
                         Collected* collected) {
   auto data = BytesOf<64>("--report-data", options.report_data, &collected->random);
   if (!data.ok()) return data.status();
-  collected->freshness = attestation::ToHex(*data);
+  collected->freshness = base::ToHex(*data);
   if (options.attester == "auto") return CollectAuto(makers, options, {*data}, collected);
   const std::pair<const char*, const AttesterMakers::Cpu*> ways[] = {
       {"configfs-tsm", &makers.configfs_tsm},
@@ -181,7 +181,7 @@ void PrintText(const Context& context, const Collected& collected) {
       if (!item.certificates.empty()) words << " and " << Printable(collected.files[i]) << ".pem";
     }
     words << "\n";
-    if (!files) context.out << attestation::ToHex(crypto::AsBytes(item.report)) << "\n";
+    if (!files) context.out << base::ToHex(crypto::AsBytes(item.report)) << "\n";
   }
   words << (collected.attester == "nvidia" ? "nonce " : "report data ") << collected.freshness
         << (collected.random ? ", random" : "") << "\n";
@@ -198,15 +198,15 @@ void PrintJson(const Context& context, const Collected& collected) {
     json.BeginObject()
         .Member("kind", std::string(attestation::Name(item.kind)))
         .Member("bytes", item.report.size())
-        .Member("sha256", attestation::ToHex(crypto::Sha256(crypto::AsBytes(item.report))));
+        .Member("sha256", base::ToHex(crypto::Sha256(crypto::AsBytes(item.report))));
     if (!collected.files.empty()) {
       json.Member("file", collected.files[i]);
     } else {
-      json.Member("report", attestation::ToHex(crypto::AsBytes(item.report)));
+      json.Member("report", base::ToHex(crypto::AsBytes(item.report)));
     }
     json.Key("certificates").BeginArray();
     for (const std::string& der : item.certificates) {
-      json.Value(attestation::ToHex(crypto::AsBytes(der)));
+      json.Value(base::ToHex(crypto::AsBytes(der)));
     }
     json.EndArray().EndObject();
   }

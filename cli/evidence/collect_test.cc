@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "attestation/hex.h"
 #include "attestation/verify_input.h"
 #include "attester/configfs_tsm.h"
 #include "attester/fake_tsm_tree.h"
+#include "base/hex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simdjson.h"

@@ -10,9 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "collective/crossover.h"
-#include "collective/explain.h"
-#include "collective/selector.h"
+#include "collective/algorithms/explain.h"
+#include "collective/cost/crossover.h"
+#include "collective/cost/selector.h"
 #include "collective/types.h"
 
 namespace caravan::cli {

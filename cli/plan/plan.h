@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/cost.h"
-#include "collective/selector.h"
+#include "collective/cost/cost.h"
+#include "collective/cost/selector.h"
 
 namespace caravan::cli {
 

@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "collective/reduce.h"
+#include "base/sockets.h"
+#include "collective/reduce/reduce.h"
 #include "daemon/transport/socket.h"
 
 namespace caravan::engine {
 namespace {
 
-using transport::Descriptor;
+using base::Descriptor;
 
 constexpr int kTries = 4;
 constexpr size_t kShort = 64;
@@ -130,22 +131,24 @@ struct Pair {
   Descriptor epoll;  // the far end's, as a reactor has it
 };
 
-absl::StatusOr<Pair> Connect(transport::SteadyTime deadline) {
+absl::StatusOr<Pair> Connect(base::SteadyTime deadline) {
   const transport::SocketOptions options;
-  auto listener = transport::ListenOn("127.0.0.1:0", options);
+  const auto configure = [&](int fd) { transport::Configure(fd, options); };
+  auto listener = base::Listen("127.0.0.1:0", configure);
   if (!listener.ok()) return listener.status();
-  auto port = transport::LocalPort(listener->get());
+  auto port = base::LocalPort(listener->get());
   if (!port.ok()) return port.status();
   Pair pair;
-  auto near = transport::ConnectTo(absl::StrCat("127.0.0.1:", *port), options, deadline);
+  auto near = base::Connect(absl::StrCat("127.0.0.1:", *port), deadline, -1, configure);
   if (!near.ok()) return near.status();
   pair.near = *std::move(near);
-  std::string source;
-  while (pair.far.get() < 0) {
-    pair.far = transport::AcceptFrom(listener->get(), &source);
-    if (pair.far.get() >= 0) break;
-    if ((errno != EAGAIN && errno != EINTR) || std::chrono::steady_clock::now() > deadline) {
-      return absl::UnavailableError(absl::StrCat("no loopback connection: ", std::strerror(errno)));
+  while (!pair.far.valid()) {
+    auto accepted = base::Accept(listener->get());
+    if (!accepted.ok()) return accepted.status();
+    pair.far = std::move(accepted->socket);
+    if (pair.far.valid()) break;
+    if (std::chrono::steady_clock::now() > deadline) {
+      return absl::UnavailableError("no loopback connection in time");
     }
     sched_yield();
   }
@@ -161,7 +164,7 @@ absl::StatusOr<Pair> Connect(transport::SteadyTime deadline) {
 
 // Moves `bytes` from one end to the other on this thread.
 absl::Status Move(const Pair& pair, size_t bytes, std::vector<uint8_t>& out,
-                  std::vector<uint8_t>& in, transport::SteadyTime deadline) {
+                  std::vector<uint8_t>& in, base::SteadyTime deadline) {
   size_t sent = 0;
   size_t got = 0;
   while (got < bytes) {
@@ -199,7 +202,7 @@ bool Await(int fd, const std::function<bool()>& stop) {
 
 // Half of a round trip to a thread that answers. The lower quartile: a thread that waits for a core
 // waits for other work, which is counted where it is done.
-absl::StatusOr<double> OneWayNs(const Pair& pair, transport::SteadyTime deadline) {
+absl::StatusOr<double> OneWayNs(const Pair& pair, base::SteadyTime deadline) {
   std::atomic<bool> done{false};
   std::thread echo([&] {
     const uint8_t byte = 0;

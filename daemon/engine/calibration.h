@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures in a few milliseconds what this machine takes for what collectives are made of, so that
-// algorithms can be told apart by time (collective/cost.h).
+// algorithms can be told apart by time (collective/cost/cost.h).
 #ifndef CARAVAN_DAEMON_ENGINE_CALIBRATION_H_
 #define CARAVAN_DAEMON_ENGINE_CALIBRATION_H_
 
@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "collective/cost.h"
+#include "collective/cost/cost.h"
 #include "crypto/aead.h"
 #include "crypto/record.h"
 

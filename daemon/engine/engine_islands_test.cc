@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "collective/islands.h"
-#include "collective/reference.h"
-#include "collective/shapes_for_test.h"
+#include "collective/islands/islands.h"
+#include "collective/simulate/reference.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "daemon/engine/engine_testing.h"
 
 namespace caravan::engine {

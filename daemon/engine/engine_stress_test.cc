@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "collective/shapes_for_test.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "daemon/engine/operations_testing.h"
 
 namespace caravan::engine {

@@ -11,8 +11,9 @@
 
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
-#include "collective/plan.h"
-#include "collective/shapes_for_test.h"
+#include "collective/algorithms/build_plan.h"
+#include "collective/plan/plan.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "crypto/record.h"
 #include "daemon/engine/engine_testing.h"
 #include "daemon/engine/operations_testing.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "collective/plan.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
+#include "collective/plan/plan.h"
 #include "daemon/engine/engine_testing.h"
 #include "daemon/engine/operations_testing.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "collective/islands.h"
+#include "collective/islands/islands.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/lane.h"
 #include "daemon/engine/op_keys.h"

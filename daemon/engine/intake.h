@@ -6,8 +6,8 @@
 #define CARAVAN_DAEMON_ENGINE_INTAKE_H_
 
 #include "absl/status/statusor.h"
-#include "collective/islands.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
+#include "collective/islands/islands.h"
 #include "daemon/engine/operation.h"
 #include "daemon/engine/shared_memory.h"
 #include "proto/caravan/v1/shared_ring.h"

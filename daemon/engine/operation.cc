@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "collective/reduce.h"
+#include "collective/reduce/reduce.h"
 #include "crypto/secret_bytes.h"
 
 namespace caravan::engine {

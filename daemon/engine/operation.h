@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "collective/plan.h"
+#include "collective/plan/plan.h"
 #include "crypto/record.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/program.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "collective/selector.h"
-#include "collective/shapes_for_test.h"
+#include "collective/cost/selector.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "gtest/gtest.h"
 
 namespace caravan::engine {

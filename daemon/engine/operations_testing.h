@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/reference.h"
+#include "collective/simulate/reference.h"
 #include "collective/types.h"
 #include "daemon/engine/engine_testing.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "collective/islands.h"
-#include "collective/plan.h"
+#include "collective/islands/islands.h"
+#include "collective/plan/plan.h"
 #include "collective/types.h"
 
 namespace caravan::engine {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "crypto/aead.h"
 #include "crypto/nonce_ledger.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

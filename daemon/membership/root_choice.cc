@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "collective/crossover.h"
+#include "collective/cost/crossover.h"
 
 namespace caravan::membership {
 namespace {

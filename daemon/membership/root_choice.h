@@ -9,8 +9,8 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "collective/cost.h"
-#include "collective/selector.h"
+#include "collective/cost/cost.h"
+#include "collective/cost/selector.h"
 #include "crypto/key_tree.h"
 #include "daemon/engine/calibration.h"
 #include "proto/caravan/v1/peer.pb.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "collective/crossover.h"
+#include "collective/cost/crossover.h"
 
 namespace caravan::membership {
 namespace {

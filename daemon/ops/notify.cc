@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 
 namespace caravan::ops {
 
@@ -23,17 +24,15 @@ absl::Status Notify(absl::string_view socket, absl::string_view state) {
   }
   std::memcpy(address.sun_path, socket.data(), socket.size());
   if (socket[0] == '@') address.sun_path[0] = '\0';
-  int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return absl::ErrnoToStatus(errno, "cannot make a socket");
-  ssize_t sent = sendto(fd, state.data(), state.size(), MSG_NOSIGNAL,
+  const base::Descriptor datagrams(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!datagrams.valid()) return absl::ErrnoToStatus(errno, "cannot make a socket");
+  ssize_t sent = sendto(datagrams.get(), state.data(), state.size(), MSG_NOSIGNAL,
                         reinterpret_cast<const sockaddr*>(&address),
                         offsetof(sockaddr_un, sun_path) + socket.size());
-  absl::Status status;
   if (sent < 0) {
-    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot notify NOTIFY_SOCKET ", socket));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot notify NOTIFY_SOCKET ", socket));
   }
-  close(fd);
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace caravan::ops

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "daemon/local/local_grpc.h"
 #include "proto/caravan/v1/admin.grpc.pb.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "collective/cost.h"
+#include "collective/cost/cost.h"
 #include "daemon/engine/engine.h"
 #include "daemon/local/applications.h"
 #include "daemon/service/refusals.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "daemon/session/reasons.h"
 #include "proto/caravan/v1/shared_ring.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/socket_address.h"
 #include "config/config.h"
 #include "daemon/local/local_grpc.h"
 #include "proto/caravan/v1/workload.grpc.pb.h"
@@ -125,7 +126,7 @@ absl::StatusOr<CreateOptions> ToCreateOptions(const std::string& name,
   options.root_address = root_address;
   options.rank = rank;
   if (rank != 0 && !root_address.empty()) {
-    auto address = config::ParseAddress(root_address);
+    auto address = base::ParseHostPort(root_address);
     if (!address.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("root_address: ", address.status().message()));
     }

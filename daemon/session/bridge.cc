@@ -22,14 +22,14 @@ absl::Status Bridge::OnFrame(const Frame& frame) {
                    absl::StrCat("frame on stream ", stream_, " after the peer ended it"));
   }
   peer_ended_ = frame.end;
-  if (local_.open()) {
+  if (local_.valid()) {
     to_local_.append(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size());
   }
   return absl::OkStatus();
 }
 
 void Bridge::WriteLocal() {
-  while (local_.open() && taken_ < to_local_.size()) {
+  while (local_.valid() && taken_ < to_local_.size()) {
     const ssize_t sent = send(local_.get(), to_local_.data() + taken_, to_local_.size() - taken_,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
@@ -38,7 +38,7 @@ void Bridge::WriteLocal() {
     }
     taken_ += static_cast<size_t>(sent);
   }
-  if (taken_ == to_local_.size() || !local_.open()) {
+  if (taken_ == to_local_.size() || !local_.valid()) {
     to_local_.clear();
     taken_ = 0;
     if (peer_ended_) local_.Reset();
@@ -49,7 +49,7 @@ void Bridge::WriteLocal() {
 }
 
 void Bridge::ReadLocal(std::string* out) {
-  if (!local_.open()) return;
+  if (!local_.valid()) return;
   std::array<uint8_t, kMaxFramePayload> bytes;
   const ssize_t size = recv(local_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (size > 0) {
@@ -61,7 +61,7 @@ void Bridge::ReadLocal(std::string* out) {
 }
 
 void Bridge::AppendEnd(std::string* out) {
-  if (local_.open() || end_sent_) return;
+  if (local_.valid() || end_sent_) return;
   end_sent_ = true;
   to_local_.clear();
   taken_ = 0;

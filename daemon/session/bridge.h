@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "base/descriptor.h"
 #include "daemon/session/frames.h"
-#include "daemon/session/sockets.h"
 
 namespace caravan::session {
 
@@ -22,7 +22,7 @@ inline constexpr size_t kBridgeBuffer = 256 << 10;
 class Bridge {
  public:
   // `local` is this end of a non-blocking socketpair.
-  Bridge(uint8_t stream, Descriptor local) : stream_(stream), local_(std::move(local)) {}
+  Bridge(uint8_t stream, base::Descriptor local) : stream_(stream), local_(std::move(local)) {}
 
   // A frame from the peer. InvalidArgument, reason FRAME_ENDED, after the peer's end. What comes
   // after this side's end, and before the peer can know of it, is dropped.
@@ -35,14 +35,14 @@ class Bridge {
   void AppendEnd(std::string* out);
 
   // Nothing passes any more, or soon.
-  bool ended() const { return peer_ended_ || !local_.open(); }
+  bool ended() const { return peer_ended_ || !local_.valid(); }
   int fd() const { return local_.get(); }  // -1 once closed
-  bool wants_write() const { return local_.open() && !to_local_.empty(); }
-  bool full() const { return local_.open() && to_local_.size() - taken_ >= kBridgeBuffer; }
+  bool wants_write() const { return local_.valid() && !to_local_.empty(); }
+  bool full() const { return local_.valid() && to_local_.size() - taken_ >= kBridgeBuffer; }
 
  private:
   const uint8_t stream_;
-  Descriptor local_;
+  base::Descriptor local_;
   std::string to_local_;
   size_t taken_ = 0;  // bytes of to_local_ that are written already
   bool peer_ended_ = false;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "attestation/evidence.h"
 #include "daemon/session/reasons.h"
+#include "daemon/session/tcp.h"
 
 namespace caravan::session {
 namespace {
@@ -39,7 +40,7 @@ bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || e
 
 }  // namespace
 
-Connection::Connection(ConnectionOptions options, Descriptor socket,
+Connection::Connection(ConnectionOptions options, base::Descriptor socket,
                        std::shared_ptr<CloseRequest> close, ConnectionHost& host)
     : options_(std::move(options)),
       socket_(std::move(socket)),
@@ -84,7 +85,7 @@ absl::Status Connection::Step() {
     fds[2 + i] = entry(bridges_[i]->fd(), (waiting < kNetworkBuffer ? POLLIN : 0) |
                                               (bridges_[i]->wants_write() ? POLLOUT : 0));
   }
-  const int ready = poll(fds.data(), fds.size(), PollTimeout(deadline(), kTickMs));
+  const int ready = poll(fds.data(), fds.size(), base::PollTimeout(deadline(), kTickMs));
   if (ready < 0 && errno != EINTR) {
     return absl::InternalError(absl::StrCat("poll failed: ", std::strerror(errno)));
   }
@@ -98,9 +99,9 @@ absl::Status Connection::Step() {
   return status;
 }
 
-SteadyTime Connection::deadline() const {
+base::SteadyTime Connection::deadline() const {
   if (session_ == nullptr) return handshake_deadline_;
-  return round_deadline_.value_or(SteadyTime::max());
+  return round_deadline_.value_or(base::SteadyTime::max());
 }
 
 absl::Status Connection::CheckTimers() {
@@ -127,7 +128,7 @@ absl::Status Connection::CheckTimers() {
 }
 
 absl::Status Connection::CheckDrained() {
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const base::SteadyTime now = std::chrono::steady_clock::now();
   if (!draining_since_.has_value()) draining_since_ = last_held_ = now;
   if (host_.IsHeld(session_)) last_held_ = now;
   if (now < last_held_ + absl::ToChronoNanoseconds(options_.drain_idle) &&
@@ -259,17 +260,17 @@ absl::Status Connection::ServeHandshake() {
 }
 
 absl::StatusOr<std::string> Connection::CollectEvidence() {
-  const SteadyTime latest =
+  const base::SteadyTime latest =
       std::min(deadline(), std::chrono::steady_clock::now() +
                                absl::ToChronoNanoseconds(options_.handshake_timeout));
-  absl::StatusOr<SteadyTime> token = host_.TakeEvidenceToken(latest);
+  absl::StatusOr<base::SteadyTime> token = host_.TakeEvidenceToken(latest);
   if (!token.ok()) return token.status();
   if (absl::Status status = WaitUntil(*token); !status.ok()) return status;
   while (true) {
     absl::StatusOr<attestation::EvidenceSet> set =
         options_.attester->CollectFor(handshake_->request());
     if (set.ok()) return attestation::Encode(*set);
-    const SteadyTime retry = std::chrono::steady_clock::now() + kBusyRetry;
+    const base::SteadyTime retry = std::chrono::steady_clock::now() + kBusyRetry;
     if (!absl::IsUnavailable(set.status()) || retry >= latest) return set.status();
     if (absl::Status status = WaitUntil(retry); !status.ok()) return status;
   }
@@ -306,8 +307,8 @@ absl::Status Connection::Establish() {
       return absl::ResourceExhaustedError(
           absl::StrCat("cannot make a stream's socketpair: ", std::strerror(errno)));
     }
-    local[i] = Descriptor(pair[0]);
-    remote[i] = Descriptor(pair[1]);
+    local[i] = base::Descriptor(pair[0]);
+    remote[i] = base::Descriptor(pair[1]);
   }
   absl::StatusOr<crypto::SecretBytes> secret = handshake_->CloneSecret();
   if (!secret.ok()) return secret.status();
@@ -344,10 +345,10 @@ absl::Status Connection::PumpBridges(bool readable_first, bool readable_second) 
   return out.empty() ? absl::OkStatus() : tls_->Write(crypto::AsBytes(out));
 }
 
-absl::Status Connection::WaitUntil(SteadyTime when) {
+absl::Status Connection::WaitUntil(base::SteadyTime when) {
   while (std::chrono::steady_clock::now() < when) {
     pollfd fd{close_->fd(), POLLIN, 0};
-    poll(&fd, 1, PollTimeout(when, 1000));
+    poll(&fd, 1, base::PollTimeout(when, 1000));
     if (std::optional<absl::Status> reason = close_->reason(); reason.has_value()) return *reason;
   }
   return absl::OkStatus();
@@ -360,7 +361,7 @@ void Connection::Farewell(const absl::Status& reason) {
     FlushHandshake().IgnoreError();
     tls_->Shutdown();
   }
-  const SteadyTime until = std::chrono::steady_clock::now() + kFarewellTime;
+  const base::SteadyTime until = std::chrono::steady_clock::now() + kFarewellTime;
   bool write_ended = false;
   // Unread bytes at close() would make the kernel drop what we have just sent.
   while (std::chrono::steady_clock::now() < until) {
@@ -371,7 +372,7 @@ void Connection::Farewell(const absl::Status& reason) {
       write_ended = true;
     }
     pollfd fd{socket_.get(), static_cast<short>(POLLIN | (waiting ? POLLOUT : 0)), 0};
-    if (poll(&fd, 1, PollTimeout(until, 100)) <= 0) continue;
+    if (poll(&fd, 1, base::PollTimeout(until, 100)) <= 0) continue;
     std::array<uint8_t, 16384> rest;
     const ssize_t size = recv(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT);
     if (size == 0 || (size < 0 && !WouldBlock(errno))) return;

@@ -16,12 +16,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "attestation/attester.h"
+#include "base/clock.h"
+#include "base/descriptor.h"
 #include "daemon/session/bridge.h"
 #include "daemon/session/frames.h"
 #include "daemon/session/handshake.h"
 #include "daemon/session/messages.h"
 #include "daemon/session/session_impl.h"
-#include "daemon/session/sockets.h"
 #include "daemon/session/tls_channel.h"
 
 namespace caravan::session {
@@ -40,7 +41,7 @@ class ConnectionHost {
   // Whether anybody besides the host and the connection holds the session.
   virtual bool IsHeld(const std::shared_ptr<SessionImpl>& session) = 0;
   // When evidence may be made; ResourceExhausted, reason EVIDENCE_RATE, when not by `latest`.
-  virtual absl::StatusOr<SteadyTime> TakeEvidenceToken(SteadyTime latest) = 0;
+  virtual absl::StatusOr<base::SteadyTime> TakeEvidenceToken(base::SteadyTime latest) = 0;
   virtual absl::StatusOr<crypto::SecretBytes> FindReplaced(const crypto::Sha256Digest& peer,
                                                            const crypto::SessionId& id) = 0;
 };
@@ -66,8 +67,8 @@ struct ConnectionOptions {
 class Connection {
  public:
   // `host` outlives the connection; `socket` is connected and non-blocking.
-  Connection(ConnectionOptions options, Descriptor socket, std::shared_ptr<CloseRequest> close,
-             ConnectionHost& host);
+  Connection(ConnectionOptions options, base::Descriptor socket,
+             std::shared_ptr<CloseRequest> close, ConnectionHost& host);
 
   // Runs until the connection has ended and says why; never OK. Streams and socket are closed
   // then.
@@ -88,12 +89,12 @@ class Connection {
   absl::Status FlushHandshake();
   absl::Status Establish();
   absl::Status PumpBridges(bool readable_first, bool readable_second);
-  absl::Status WaitUntil(SteadyTime when);
+  absl::Status WaitUntil(base::SteadyTime when);
   void Farewell(const absl::Status& reason);
-  SteadyTime deadline() const;
+  base::SteadyTime deadline() const;
 
   ConnectionOptions options_;
-  Descriptor socket_;
+  base::Descriptor socket_;
   std::shared_ptr<CloseRequest> close_;
   ConnectionHost& host_;
 
@@ -105,11 +106,11 @@ class Connection {
   std::shared_ptr<SessionImpl> session_;
   std::array<std::optional<Bridge>, 2> bridges_;  // stream 1, stream 2
 
-  SteadyTime handshake_deadline_;
-  std::optional<SteadyTime> round_deadline_;
+  base::SteadyTime handshake_deadline_;
+  std::optional<base::SteadyTime> round_deadline_;
   absl::Time replace_due_ = absl::InfiniteFuture();
-  std::optional<SteadyTime> draining_since_;
-  SteadyTime last_held_;  // while it drains
+  std::optional<base::SteadyTime> draining_since_;
+  base::SteadyTime last_held_;  // while it drains
 };
 
 }  // namespace caravan::session

@@ -9,13 +9,13 @@
 
 #include "absl/time/clock.h"
 #include "attestation/composite.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/insecure_attester.h"
 #include "attestation/insecure_software/insecure_devices.h"
 #include "attestation/insecure_software/insecure_root.h"
 #include "attestation/insecure_software/insecure_td_attester.h"
 #include "attestation/policy/policy.h"
 #include "attestation/verifier.h"
+#include "base/hex.h"
 #include "daemon/session/loopback_testing.h"
 
 namespace caravan::session {
@@ -61,9 +61,8 @@ constexpr char kGpus[] = "composite { gpus: 2 } ";
 
 std::unique_ptr<attestation::Appraiser> MakeAppraiser(const std::string& rules) {
   const std::string text = "name: \"formats\" allow_insecure: true insecure_root_spki_sha256: \"" +
-                           attestation::ToHex(Root().SpkiSha256()) +
-                           "\" insecure_root_spki_sha256: \"" +
-                           attestation::ToHex(Root().intel()->SpkiSha256()) + "\" " + rules;
+                           base::ToHex(Root().SpkiSha256()) + "\" insecure_root_spki_sha256: \"" +
+                           base::ToHex(Root().intel()->SpkiSha256()) + "\" " + rules;
   auto policy = attestation::ParsePolicy(text, "formats");
   EXPECT_TRUE(policy.ok()) << policy.status();
   return std::move(

@@ -13,8 +13,8 @@
 namespace caravan::session {
 
 absl::StatusOr<std::shared_ptr<CloseRequest>> CloseRequest::Create() {
-  Descriptor event(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!event.open()) {
+  base::Descriptor event(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!event.valid()) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot make an eventfd: ", std::strerror(errno)));
   }
@@ -39,8 +39,8 @@ std::optional<absl::Status> CloseRequest::reason() const {
 }
 
 SessionImpl::SessionImpl(SessionFacts facts, attestation::Appraisal appraisal,
-                         std::shared_ptr<CloseRequest> close, Descriptor incoming,
-                         Descriptor outgoing)
+                         std::shared_ptr<CloseRequest> close, base::Descriptor incoming,
+                         base::Descriptor outgoing)
     : facts_(std::move(facts)),
       close_(std::move(close)),
       appraisal_(std::move(appraisal)),

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
 #include "daemon/session/session.h"
-#include "daemon/session/sockets.h"
 
 namespace caravan::session {
 
@@ -26,9 +26,9 @@ class CloseRequest {
   int fd() const { return event_.get(); }
 
  private:
-  explicit CloseRequest(Descriptor event) : event_(std::move(event)) {}
+  explicit CloseRequest(base::Descriptor event) : event_(std::move(event)) {}
 
-  Descriptor event_;
+  base::Descriptor event_;
   mutable std::mutex mutex_;
   std::optional<absl::Status> reason_;
 };
@@ -48,7 +48,8 @@ struct SessionFacts {
 class SessionImpl final : public Session {
  public:
   SessionImpl(SessionFacts facts, attestation::Appraisal appraisal,
-              std::shared_ptr<CloseRequest> close, Descriptor incoming, Descriptor outgoing);
+              std::shared_ptr<CloseRequest> close, base::Descriptor incoming,
+              base::Descriptor outgoing);
 
   const crypto::SessionId& id() const override { return facts_.id; }
   crypto::Role role() const override { return facts_.role; }
@@ -84,8 +85,8 @@ class SessionImpl final : public Session {
   uint32_t round_ = 0;
   bool draining_ = false;
   absl::Status closed_;
-  Descriptor incoming_;
-  Descriptor outgoing_;
+  base::Descriptor incoming_;
+  base::Descriptor outgoing_;
 };
 
 }  // namespace caravan::session

@@ -5,8 +5,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/sockets.h"
 #include "daemon/session/reasons.h"
 #include "daemon/session/session_manager_impl.h"
+#include "daemon/session/tcp.h"
 
 namespace caravan::session {
 namespace {
@@ -33,9 +37,13 @@ bool PeerFailed(const absl::Status& status) {
 
 absl::Status ManagerImpl::RunConnection(Link& link) {
   if (link.role == crypto::Role::kInitiator) {
-    const SteadyTime deadline =
+    const base::SteadyTime deadline =
         std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options_.handshake_timeout);
-    absl::StatusOr<Descriptor> socket = Dial(link.address, deadline, link.close->fd());
+    absl::StatusOr<base::Descriptor> socket =
+        base::Connect(link.address, deadline, link.close->fd(), TuneConnection);
+    if (absl::IsDeadlineExceeded(socket.status())) {
+      return Refusal(absl::StatusCode::kDeadlineExceeded, kDeadline, socket.status().message());
+    }
     if (!socket.ok()) return link.close->reason().value_or(socket.status());
     link.socket = *std::move(socket);
   }
@@ -242,9 +250,10 @@ bool Link::IsHeld(const SessionPtr& of) {
   return of.use_count() > kOwn;
 }
 
-absl::StatusOr<SteadyTime> Link::TakeEvidenceToken(SteadyTime latest) {
+absl::StatusOr<base::SteadyTime> Link::TakeEvidenceToken(base::SteadyTime latest) {
   std::lock_guard<std::mutex> lock(manager_.mutex_);
-  std::optional<SteadyTime> when = manager_.budget_.Take(std::chrono::steady_clock::now(), latest);
+  std::optional<base::SteadyTime> when =
+      manager_.budget_.Take(std::chrono::steady_clock::now(), latest);
   if (when.has_value()) return *when;
   return Refusal(StatusCode::kResourceExhausted, kEvidenceRate,
                  absl::StrCat("more than ", manager_.options_.evidence_per_second,

@@ -5,8 +5,12 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/sockets.h"
 #include "daemon/session/reasons.h"
 #include "daemon/session/session_manager_impl.h"
+#include "daemon/session/tcp.h"
 
 namespace caravan::session {
 namespace {
@@ -40,8 +44,11 @@ absl::Status ManagerImpl::Open() {
   absl::StatusOr<std::shared_ptr<CloseRequest>> stop = CloseRequest::Create();
   if (!stop.ok()) return stop.status();
   stop_ = *std::move(stop);
-  absl::StatusOr<Descriptor> listener = Listen(options_.listen_address, &port_);
+  absl::StatusOr<base::Descriptor> listener = base::Listen(options_.listen_address, [](int) {});
   if (!listener.ok()) return listener.status();
+  absl::StatusOr<int> port = base::LocalPort(listener->get());
+  if (!port.ok()) return port.status();
+  port_ = *port;
   listener_ = *std::move(listener);
   listener_thread_ = std::thread([this] { RunListener(); });
   return absl::OkStatus();
@@ -58,17 +65,20 @@ void ManagerImpl::RunListener() {
 
 void ManagerImpl::Accept() {
   auto link = std::make_unique<Link>(*this);
-  absl::StatusOr<Descriptor> socket = AcceptOne(listener_.get(), &link->address, &link->source);
-  if (!socket.ok()) {
-    if (options_.on_refused) options_.on_refused(options_.listen_address, socket.status());
+  absl::StatusOr<base::Accepted> accepted = base::Accept(listener_.get());
+  if (!accepted.ok()) {
+    if (options_.on_refused) options_.on_refused(options_.listen_address, accepted.status());
     // Descriptors have run out: the connection stays in the backlog, so don't spin on it.
     pollfd fd{stop_->fd(), POLLIN, 0};
     poll(&fd, 1, 100);
     return;
   }
-  if (!socket->open()) return;
+  if (!accepted->socket.valid()) return;
+  TuneConnection(accepted->socket.get());
   link->role = crypto::Role::kResponder;
-  link->socket = *std::move(socket);
+  link->socket = std::move(accepted->socket);
+  link->address = accepted->from.ToString();
+  link->source = accepted->from.host;
   const std::string address = link->address;
   absl::Status status = Spawn(std::move(link)).status();
   if (!status.ok() && options_.on_refused) options_.on_refused(address, status);
@@ -111,7 +121,7 @@ void ManagerImpl::Reap() {
 
 absl::StatusOr<std::shared_ptr<Session>> ManagerImpl::Connect(const std::string& address,
                                                               absl::Time deadline) {
-  if (absl::Status status = ParseHostPort(address).status(); !status.ok()) return status;
+  if (absl::Status status = base::ParseHostPort(address).status(); !status.ok()) return status;
   std::shared_ptr<DialWait> wait;
   bool first = false;
   {
@@ -136,7 +146,7 @@ absl::StatusOr<std::shared_ptr<Session>> ManagerImpl::Connect(const std::string&
     std::lock_guard<std::mutex> lock(mutex_);
     if (!status.ok()) ResolveLocked(*wait, status);
   }
-  const SteadyTime until =
+  const base::SteadyTime until =
       std::chrono::steady_clock::now() +
       absl::ToChronoNanoseconds(std::min(deadline - absl::Now(), absl::Hours(24)));
   std::unique_lock<std::mutex> lock(mutex_);

@@ -15,11 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/descriptor.h"
 #include "daemon/session/admission.h"
 #include "daemon/session/connection.h"
 #include "daemon/session/session.h"
 #include "daemon/session/session_impl.h"
-#include "daemon/session/sockets.h"
 
 namespace caravan::session {
 
@@ -47,15 +48,15 @@ class Link final : public ConnectionHost {
                              std::optional<crypto::SessionId> replaced) override;
   void OnReplaceDue() override;
   bool IsHeld(const SessionPtr& session) override;
-  absl::StatusOr<SteadyTime> TakeEvidenceToken(SteadyTime latest) override;
+  absl::StatusOr<base::SteadyTime> TakeEvidenceToken(base::SteadyTime latest) override;
   absl::StatusOr<crypto::SecretBytes> FindReplaced(const crypto::Sha256Digest& peer,
                                                    const crypto::SessionId& id) override;
 
   // Set before the thread starts.
   crypto::Role role = crypto::Role::kInitiator;
-  std::string address;  // as dialled or accepted
-  std::string source;   // accepted: the host alone
-  Descriptor socket;    // accepted
+  std::string address;      // as dialled or accepted
+  std::string source;       // accepted: the host alone
+  base::Descriptor socket;  // accepted
   std::shared_ptr<CloseRequest> close;
   std::shared_ptr<DialWait> wait;  // dialled by Connect()
   std::optional<crypto::SessionId> replaces;
@@ -117,7 +118,7 @@ class ManagerImpl final : public SessionManager {
   ManagerOptions options_;
   std::unique_ptr<Identity> identity_;
   std::unique_ptr<TlsContext> tls_;
-  Descriptor listener_;
+  base::Descriptor listener_;
   int port_ = 0;
   std::shared_ptr<CloseRequest> stop_;
   std::thread listener_thread_;

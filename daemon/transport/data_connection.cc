@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/sockets.h"
 #include "daemon/transport/preamble.h"
 #include "daemon/transport/socket.h"
 
@@ -37,12 +38,12 @@ absl::StatusOr<DataConnection> DialData(const std::string& address,
                                         const crypto::SecretBytes& session_secret,
                                         const crypto::EpochId& epoch, uint16_t lane,
                                         const SocketOptions& socket, absl::Time wall_deadline) {
-  const SteadyTime deadline = ToSteady(wall_deadline);
+  const base::SteadyTime deadline = base::ToSteady(wall_deadline);
   auto failed = [&](absl::string_view what, const absl::Status& why) {
     return absl::Status(why.code(), absl::StrCat("data connection to ", address, ", lane ", lane,
                                                  ": ", what, ": ", why.message()));
   };
-  auto fd = ConnectTo(address, socket, deadline);
+  auto fd = base::Connect(address, deadline, -1, [&](int s) { Configure(s, socket); });
   if (!fd.ok()) return fd.status();
 
   crypto::ConnectionId id;
@@ -52,20 +53,20 @@ absl::StatusOr<DataConnection> DialData(const std::string& address,
   auto nonce = RandomNonce();
   if (!nonce.ok()) return nonce.status();
   id.dialler_nonce = *nonce;
-  if (auto s = WriteAll(fd->get(), EncodeHello(id), deadline); !s.ok()) {
+  if (auto s = base::WriteAll(fd->get(), EncodeHello(id), deadline); !s.ok()) {
     return failed("sending the preamble", s);
   }
-  if (auto s = ReadAll(fd->get(), absl::MakeSpan(id.acceptor_nonce), deadline); !s.ok()) {
+  if (auto s = base::ReadAll(fd->get(), absl::MakeSpan(id.acceptor_nonce), deadline); !s.ok()) {
     return failed("waiting for the other side's nonce (it may not know the session or epoch yet)",
                   s);
   }
   auto own = Confirm(session_secret, id, Direction::kFromDialler);
   if (!own.ok()) return own.status();
-  if (auto s = WriteAll(fd->get(), *own, deadline); !s.ok()) {
+  if (auto s = base::WriteAll(fd->get(), *own, deadline); !s.ok()) {
     return failed("sending the confirmation", s);
   }
   Confirmation theirs;
-  if (auto s = ReadAll(fd->get(), absl::MakeSpan(theirs), deadline); !s.ok()) {
+  if (auto s = base::ReadAll(fd->get(), absl::MakeSpan(theirs), deadline); !s.ok()) {
     // It spoke, so it knows the session: it refused what we confirmed.
     if (absl::IsUnavailable(s)) {
       return failed("the other side refused our confirmation",

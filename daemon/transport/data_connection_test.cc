@@ -14,12 +14,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/sockets.h"
 #include "crypto/secret_bytes.h"
 #include "daemon/transport/preamble.h"
-#include "daemon/transport/socket.h"
 
 namespace caravan::transport {
 namespace {
+
+using base::Descriptor;
+using base::LocalPort;
+using base::ReadAll;
+using base::SteadyTime;
+using base::ToSteady;
+using base::WriteAll;
 
 crypto::SecretBytes Secret(uint8_t fill) {
   return *crypto::SecretBytes::Copy(std::vector<uint8_t>(48, fill));
@@ -61,7 +68,7 @@ class DataConnectionTest : public ::testing::Test {
     return DialData(address_, session, Secret(secret), epoch, 3, {}, Soon());
   }
   Descriptor DialRaw() {
-    auto fd = ConnectTo(address_, {}, SteadySoon());
+    auto fd = base::Connect(address_, SteadySoon(), -1, [](int) {});
     return fd.ok() ? std::move(*fd) : Descriptor();
   }
   // From another address of the loopback.
@@ -173,7 +180,7 @@ TEST_F(DataConnectionTest, DialFailsAsUnavailableWithoutListener) {
 }
 
 TEST_F(DataConnectionTest, DialGivesUpAtItsDeadline) {
-  auto silent = ListenOn("127.0.0.1:0", {});
+  auto silent = base::Listen("127.0.0.1:0", [](int) {});
   ASSERT_TRUE(silent.ok());
   address_ = absl::StrCat("127.0.0.1:", *LocalPort(silent->get()));
   auto dialled =
@@ -202,7 +209,7 @@ TEST_F(DataConnectionTest, RefusesEachFlippedByteOfTheDiallersSide) {
 
 // The acceptor's nonce and confirmation, flipped on their way to the dialler.
 TEST_F(DataConnectionTest, DiallerRefusesEachFlippedByteOfTheAcceptorsSide) {
-  auto listening = ListenOn("127.0.0.1:0", {});
+  auto listening = base::Listen("127.0.0.1:0", [](int) {});
   ASSERT_TRUE(listening.ok());
   address_ = absl::StrCat("127.0.0.1:", *LocalPort(listening->get()));
   for (size_t flip = 0; flip < kNonceSize + kConfirmationSize; ++flip) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/sockets.h"
 #include "daemon/transport/data_connection.h"
 #include "daemon/transport/preamble.h"
 #include "daemon/transport/socket.h"
@@ -29,9 +30,9 @@ constexpr std::chrono::milliseconds kAcceptPause(50);
 
 // One connection in its preamble: first the hello, then the confirmation.
 struct HalfOpen {
-  Descriptor fd;
+  base::Descriptor fd;
   std::string source;
-  SteadyTime deadline;
+  base::SteadyTime deadline;
   std::array<uint8_t, kDiallerHelloSize> bytes{};
   size_t filled = 0;
   bool confirming = false;
@@ -45,7 +46,7 @@ enum class Progress { kWaiting, kDone, kRefused };
 
 class Listener final : public DataListener {
  public:
-  Listener(Options options, Descriptor listener, Descriptor wake, int port)
+  Listener(Options options, base::Descriptor listener, base::Descriptor wake, int port)
       : options_(std::move(options)),
         listener_(std::move(listener)),
         wake_(std::move(wake)),
@@ -66,14 +67,14 @@ class Listener final : public DataListener {
   bool FinishConfirmation(HalfOpen& connection);
 
   const Options options_;
-  Descriptor listener_;
-  Descriptor wake_;
+  base::Descriptor listener_;
+  base::Descriptor wake_;
   const int port_;
   std::atomic<bool> stopping_{false};
   std::atomic<int> half_open_count_{0};
   std::atomic<uint64_t> refused_{0};
   std::list<HalfOpen> half_open_;
-  SteadyTime accept_again_{};
+  base::SteadyTime accept_again_{};
   std::thread thread_;  // last: it uses all of the above
 };
 
@@ -83,21 +84,20 @@ void Listener::Stop() {
   (void)!write(wake_.get(), &one, sizeof(one));
   thread_.join();
   half_open_.clear();
-  listener_ = Descriptor();
+  listener_ = base::Descriptor();
 }
 
 void Listener::AcceptAll() {
   while (true) {
-    std::string source;
-    Descriptor fd = AcceptFrom(listener_.get(), &source);
-    if (fd.get() < 0) {
+    absl::StatusOr<base::Accepted> accepted = base::Accept(listener_.get());
+    if (!accepted.ok()) {
       // Out of descriptors: the connection stays in the backlog, so don't spin on it.
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        accept_again_ = std::chrono::steady_clock::now() + kAcceptPause;
-      }
-      if (errno == EINTR || errno == ECONNABORTED) continue;
+      accept_again_ = std::chrono::steady_clock::now() + kAcceptPause;
       return;
     }
+    if (!accepted->socket.valid()) return;
+    base::Descriptor fd = std::move(accepted->socket);
+    std::string source = std::move(accepted->from.host);
     const auto of_source = std::count_if(half_open_.begin(), half_open_.end(),
                                          [&](const HalfOpen& c) { return c.source == source; });
     if (half_open_.size() >= static_cast<size_t>(options_.max_half_open) ||
@@ -165,11 +165,11 @@ Progress Listener::Advance(HalfOpen& c) {
 void Listener::Run() {
   std::vector<pollfd> polled;
   while (!stopping_.load()) {
-    const SteadyTime now = std::chrono::steady_clock::now();
+    const base::SteadyTime now = std::chrono::steady_clock::now();
     polled.clear();
     polled.push_back({wake_.get(), POLLIN, 0});
     polled.push_back({listener_.get(), static_cast<short>(now >= accept_again_ ? POLLIN : 0), 0});
-    SteadyTime wake = now + std::chrono::seconds(60);
+    base::SteadyTime wake = now + std::chrono::seconds(60);
     if (now < accept_again_) wake = accept_again_;
     for (const HalfOpen& c : half_open_) {
       polled.push_back({c.fd.get(), POLLIN, 0});
@@ -179,7 +179,7 @@ void Listener::Run() {
     const int64_t ms = std::clamp<int64_t>(wait.count() + 1, 0, 60000);
     if (poll(polled.data(), polled.size(), static_cast<int>(ms)) < 0 && errno != EINTR) return;
 
-    const SteadyTime woken = std::chrono::steady_clock::now();
+    const base::SteadyTime woken = std::chrono::steady_clock::now();
     size_t index = 2;
     for (auto it = half_open_.begin(); it != half_open_.end(); ++index) {
       Progress progress = Progress::kWaiting;
@@ -200,11 +200,12 @@ absl::StatusOr<std::unique_ptr<DataListener>> DataListener::Start(Options option
     return absl::InvalidArgumentError(
         "a data listener needs find_secret, knows_epoch and on_connection");
   }
-  auto listener = ListenOn(options.listen_address, options.socket);
+  auto listener =
+      base::Listen(options.listen_address, [&](int fd) { Configure(fd, options.socket); });
   if (!listener.ok()) return listener.status();
-  auto port = LocalPort(listener->get());
+  auto port = base::LocalPort(listener->get());
   if (!port.ok()) return port.status();
-  Descriptor wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  base::Descriptor wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (wake.get() < 0) return absl::ResourceExhaustedError("no eventfd for the data listener");
   return std::make_unique<Listener>(std::move(options), std::move(*listener), std::move(wake),
                                     *port);

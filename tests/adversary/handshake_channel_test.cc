@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
+#include "base/sockets.h"
 #include "daemon/session/loopback_testing.h"
 #include "daemon/session/reasons.h"
 #include "tests/adversary/raw_peer.h"
@@ -138,8 +140,8 @@ TEST(ChannelAdversary, GarbageInsteadOfTlsIsRefused) {
 
 TEST(ChannelAdversary, AServerWithAnotherKindOfKeyIsRefused) {
   LoopbackNode node;
-  int port = 0;
-  Descriptor listener = std::move(*Listen("127.0.0.1:0", &port));
+  const base::Descriptor listener = std::move(*base::Listen("127.0.0.1:0", [](int) {}));
+  const int port = *base::LocalPort(listener.get());
   for (const RawCertificate kind : {RawCertificate::kRsa, RawCertificate::kForeignSigner}) {
     absl::Status status;
     std::thread dialling([&] {
@@ -147,18 +149,17 @@ TEST(ChannelAdversary, AServerWithAnotherKindOfKeyIsRefused) {
           node.manager->Connect(absl::StrCat("127.0.0.1:", port), absl::Now() + absl::Seconds(10))
               .status();
     });
-    Descriptor socket;
-    std::string text, source;
+    base::Descriptor socket;
     EXPECT_TRUE(Eventually([&] {
-      socket = std::move(*AcceptOne(listener.get(), &text, &source));
-      return socket.open();
+      socket = std::move(base::Accept(listener.get())->socket);
+      return socket.valid();
     }));
     fcntl(socket.get(), F_SETFL, 0);
     RawPeer peer(std::move(socket));
     RawOptions options;
     options.certificate = kind;
     EXPECT_FALSE(peer.StartTls(options));
-    peer = RawPeer(Descriptor());
+    peer = RawPeer(base::Descriptor());
     dialling.join();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
     EXPECT_EQ(ReasonOf(status),
@@ -343,7 +344,7 @@ TEST(ChannelAdversary, AKeyUpdateIsHarmless) {
   ASSERT_TRUE(peer.StartTls({}));
   ASSERT_TRUE(peer.RunHandshake(genuine)) << peer.handshake().status();
   ASSERT_EQ(node.manager->List().size(), 1u);
-  Descriptor stream(node.manager->List()[0]->TakeIncomingStream());
+  base::Descriptor stream(node.manager->List()[0]->TakeIncomingStream());
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(peer.UpdateKeys());
     ASSERT_TRUE(peer.Write(FrameHead(1, 0, 4) + "call"));

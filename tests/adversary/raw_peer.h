@@ -12,12 +12,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "daemon/session/frames.h"
 #include "daemon/session/handshake.h"
 #include "daemon/session/identity.h"
 #include "daemon/session/messages.h"
 #include "daemon/session/session_testing.h"
-#include "daemon/session/sockets.h"
 #include "daemon/session/tls_channel.h"
 
 namespace caravan::session {
@@ -48,7 +48,7 @@ class RawPeer {
  public:
   // Connects to 127.0.0.1:port; no TLS yet. As a server: takes a connected socket.
   explicit RawPeer(int port);
-  explicit RawPeer(Descriptor socket) : socket_(std::move(socket)) {}
+  explicit RawPeer(base::Descriptor socket) : socket_(std::move(socket)) {}
 
   bool SendBytes(std::string_view bytes);
   // Whether a byte that is no TLS alert waits, without taking it: the other side goes on.
@@ -78,7 +78,7 @@ class RawPeer {
  private:
   bool ReadPlaintext();
 
-  Descriptor socket_;
+  base::Descriptor socket_;
   bool server_ = true;
   KeyPtr key_;
   CertificatePtr certificate_;

@@ -19,7 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "collective/shapes_for_test.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "crypto/record.h"
 #include "daemon/engine/operations_testing.h"
 #include "tests/adversary/wire_proxy.h"

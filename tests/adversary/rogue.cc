@@ -12,7 +12,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "collective/reduce.h"
+#include "collective/algorithms/build_plan.h"
+#include "collective/reduce/reduce.h"
 #include "crypto/hash.h"
 #include "crypto/nonce_ledger.h"
 #include "daemon/engine/engine_testing.h"

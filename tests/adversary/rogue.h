@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "collective/plan.h"
+#include "collective/plan/plan.h"
 #include "collective/types.h"
 #include "crypto/record.h"
 

@@ -17,8 +17,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "collective/plan.h"
-#include "collective/shapes_for_test.h"
+#include "collective/algorithms/build_plan.h"
+#include "collective/plan/plan.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "daemon/engine/operations_testing.h"
 
 namespace caravan::adversary {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The daemon's configuration: every error says where it is; what loads has its defaults.
+#include "base/socket_address.h"
 #include "config/config.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -19,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                   "an error names the file");
     return 0;
   }
-  fuzz::Require(config::ParseAddress(config->control_address()).ok(), "the control address is one");
-  fuzz::Require(config::ParseAddress(config->data_address()).ok(), "the data address is one");
+  fuzz::Require(base::ParseHostPort(config->control_address()).ok(), "the control address is one");
+  fuzz::Require(base::ParseHostPort(config->data_address()).ok(), "the data address is one");
   fuzz::Require(config->limits().max_half_open() > 0, "limits have their defaults");
   return 0;
 }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "collective/shapes_for_test.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "daemon/engine/operations_testing.h"
 #include "tests/adversary/wire_proxy.h"
 #include "tests/fuzz/fuzz.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
-#include "collective/selector.h"
+#include "collective/cost/selector.h"
 #include "daemon/membership/epoch.h"
 #include "daemon/service/communicator_manager.h"
 #include "daemon/service/fake_cluster.h"

@@ -3,11 +3,11 @@
 // Manifests: what is accepted has the values that were signed; a canonical form is its own.
 #include "absl/time/time.h"
 #include "attestation/check_list.h"
-#include "attestation/hex.h"
 #include "attestation/insecure_software/forge_rim.h"
 #include "attestation/nvidia/rim_check.h"
 #include "attestation/nvidia/rim_signature.h"
 #include "attestation/nvidia/rim_xml.h"
+#include "base/hex.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace caravan::fuzz {
@@ -33,7 +33,7 @@ struct World {
     content = nvidia::SignedDocument::Parse(document)->content();
     policy.set_allow_insecure(true);
     policy.add_insecure_root_spki_sha256(
-        attestation::ToHex(attestation::Certificate::Parse(certificates->back())->SpkiSha256()));
+        base::ToHex(attestation::Certificate::Parse(certificates->back())->SpkiSha256()));
   }
   static const World& Get() {
     static const World world;

@@ -8,9 +8,10 @@
 
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
-#include "collective/plan.h"
-#include "collective/selector.h"
-#include "collective/shapes_for_test.h"
+#include "collective/algorithms/build_plan.h"
+#include "collective/cost/selector.h"
+#include "collective/plan/plan.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "gtest/gtest.h"
 #include "tests/integration/checked_call.h"
 #include "tests/integration/members.h"

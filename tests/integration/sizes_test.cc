@@ -6,8 +6,9 @@
 
 #include "absl/base/config.h"
 #include "absl/time/clock.h"
-#include "collective/plan.h"
-#include "collective/selector.h"
+#include "collective/algorithms/build_plan.h"
+#include "collective/cost/selector.h"
+#include "collective/plan/plan.h"
 #include "gtest/gtest.h"
 #include "tests/integration/cluster.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "collective/plan.h"
+#include "collective/plan/plan.h"
 #include "crypto/record.h"
 #include "daemon/engine/engine.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "collective/shapes_for_test.h"
+#include "collective/simulate/shapes_for_test.h"
 #include "collective/types.h"
 #include "gtest/gtest.h"
 #include "tests/integration/checked_call.h"
