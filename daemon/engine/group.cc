@@ -144,7 +144,7 @@ bool Group::StartOperation(Submission submission) {
     if (state_.window.Get(id)->Overlaps(submission)) conflict = id + 1;
   }
   state_.forward_budget.Raise(2 * plan.forward_slots());
-  if (state_.window.empty()) oldest_since_ns_ = state_.now_ns;
+  if (state_.window.empty()) state_.progress.OldestChanged();
   Described described{sequence, submission.spec()};
   described.spec.counts.clear();
   described.spec.receive_counts.clear();
@@ -155,7 +155,7 @@ bool Group::StartOperation(Submission submission) {
   }
   operation->Bind(std::move(submission), conflict);
   state_.window.Push(std::move(operation));
-  ++state_.change;
+  state_.progress.Changed();
   return true;
 }
 
@@ -178,7 +178,7 @@ bool Group::TakeSubmissions() {
     moved = true;
   }
   for (int i = 0; i < kSubmissionsATurn && !state_.faulted(); ++i) {
-    auto next = submissions_.Next(state_.now_ns, &moved);
+    auto next = submissions_.Next(state_.progress.now_ns(), &moved);
     if (!next.ok()) {
       RaiseSubmission(next.status());
       return true;
@@ -212,8 +212,7 @@ bool Group::ReleaseOperations() {
     Operation* operation = state_.window.Get(id);
     if (!operation->released && operation->waits_for <= state_.window.begin()) {
       operation->Release();
-      operation->progress_ns = state_.now_ns;
-      ++state_.change;
+      state_.progress.Moved(operation->progress);
       moved = true;
     }
     if (operation->released && id == first_unreleased_) ++first_unreleased_;
@@ -239,9 +238,8 @@ bool Group::RunLocalSteps() {
         std::memcpy(write, read, step.bytes);
       }
       --operation.unqueued[lane];
-      operation.progress_ns = state_.now_ns;
       operation.Ran(index);
-      ++state_.change;
+      state_.progress.Moved(operation.progress);
       ++done;
     }
     if (done == kLocalStepsATurn) break;
@@ -253,38 +251,28 @@ bool Group::CompleteOperations() {
   bool moved = false;
   while (!state_.window.empty() && state_.window.Get(state_.window.begin())->Done()) {
     Operation& oldest = *state_.window.Get(state_.window.begin());
-    if (oldest.counted != oldest.plan().counters) {
+    if (oldest.progress.counted() != oldest.plan().counters) {
       state_.Raise(absl::StatusCode::kInternal, state_.config.rank, &oldest, 0, 0,
                    "what was counted differs from what the plan says", "COUNTERS");
       break;
     }
-    const collective::Counters& planned = oldest.plan().counters;
-    state_.expected.sealed += planned.sealed;
-    state_.expected.opened += planned.opened;
-    state_.expected.forwarded += planned.forwarded;
-    state_.expected.sent += planned.sent;
-    state_.expected.received += planned.received;
-    state_.expected.records_sealed += planned.records_sealed;
-    state_.expected.records_opened += planned.records_opened;
-    state_.expected.records_sent += planned.records_sent;
-    ++state_.operations;
+    state_.progress.CountCompleted(oldest.plan().counters);
     std::unique_ptr<Operation> done = state_.window.Pop();
     submissions_.Complete(done->submission.id, absl::StatusCode::kOk);
     done->Finish();
     if (spare_.size() < kSpareOperations) spare_.push_back(std::move(done));
-    oldest_since_ns_ = state_.now_ns;
+    state_.progress.OldestChanged();
     moved = true;
   }
   if (moved) {
     submissions_.Publish();
-    ++state_.change;
+    state_.progress.Changed();
   }
   return moved;
 }
 
 bool Group::Turn(int64_t now_ns) {
-  state_.now_ns = now_ns;
-  if (oldest_since_ns_ == 0) oldest_since_ns_ = now_ns;
+  state_.progress.BeginTurn(now_ns);
   if (!failure_.ok()) {
     return CompleteAllFailed();
   }

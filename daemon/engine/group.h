@@ -80,7 +80,6 @@ class Group {
   std::unique_ptr<Operation> ahead_;
   std::shared_ptr<const Program> last_program_;
   uint64_t first_unreleased_ = 0;
-  int64_t oldest_since_ns_ = 0;  // when the last operation ended, or the first turn was
   // Whom the oldest operation waited for when somebody asked.
   struct Standstill {
     int64_t progress_ns = 0;

@@ -83,7 +83,8 @@ void GroupState::Raise(absl::StatusCode code, uint16_t peer, const Operation* op
   if (operation != nullptr) {
     f.sequence = operation->sequence;
     const collective::Counters& planned = operation->plan().counters;
-    f.bytes_done = operation->counted.sent + operation->counted.received;
+    const collective::Counters& counted = operation->progress.counted();
+    f.bytes_done = counted.sent + counted.received;
     absl::StrAppend(&where, ", ", operation->plan().spec.Describe(), ", sequence ", f.sequence,
                     ", phase ", phase, ", chunk ", chunk, ", ", f.bytes_done, " of ",
                     planned.sent + planned.received, " bytes done");
@@ -96,18 +97,11 @@ void GroupState::Raise(absl::StatusCode code, uint16_t peer, const Operation* op
 
 void GroupState::Sent(const Lane& lane, const Segment& segment) {
   Operation& operation = *segment.operation;
-  operation.counted.sent += segment.payload;
-  ++operation.counted.records_sent;
-  counted.sent += segment.payload;
-  ++counted.records_sent;
+  const bool forwarded = segment.owner == Segment::Owner::kForward;
+  progress.CountSent(operation.progress, segment.payload, forwarded);
   --operation.sends_left;
   --operation.unsent[lane.id];
-  operation.progress_ns = now_ns;
   if (segment.owner == Segment::Owner::kLane) return;
-  if (segment.owner == Segment::Owner::kForward) {
-    counted.forwarded += segment.payload;
-    operation.counted.forwarded += segment.payload;
-  }
   WireBuffer* buffer = segment.buffer;
   if (--buffer->users > 0) return;
   const StepInfo& info = operation.program->info(segment.step);
@@ -120,7 +114,7 @@ void GroupState::Sent(const Lane& lane, const Segment& segment) {
     forward_budget.Put();
   }
   pool.Put(buffer);
-  ++change;
+  progress.Changed();
 }
 
 uint64_t GroupState::memory_bytes() const {

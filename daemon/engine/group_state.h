@@ -18,6 +18,7 @@
 #include "daemon/engine/lane.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/operation.h"
+#include "daemon/engine/progress.h"
 #include "daemon/engine/wire_buffer.h"
 #include "proto/caravan/v1/shared_ring.h"
 
@@ -76,12 +77,7 @@ struct GroupState {
   uint64_t next_collective = 0;        // sequence numbers
   std::vector<uint64_t> next_send;     // by destination
   std::vector<uint64_t> next_receive;  // by source
-  uint64_t change = 1;                 // counts everything that could let a waiting lane go on
-  int64_t now_ns = 0;                  // steady clock at the start of this turn
-  collective::Counters expected;
-  collective::Counters counted;
-  uint64_t operations = 0;
-  uint64_t tag_failures = 0;
+  Progress progress;
   std::optional<Fault> fault;
   const StepHook step_hook;
 };

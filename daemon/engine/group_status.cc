@@ -28,15 +28,15 @@ int64_t Group::deadline_ns() const {
   const int64_t since = submissions_.waiting_since_ns();
   // A lone rank never waits, but for room behind operations that have deadlines of their own.
   if (since == INT64_MAX || state_.islands.local == 1) return INT64_MAX;
-  return std::max(since, oldest_since_ns_) + patience;
+  return std::max(since, state_.progress.oldest_since_ns()) + patience;
 }
 
 int64_t Group::oldest_progress_ns() const {
-  return std::max(oldest_since_ns_, state_.window.Get(state_.window.begin())->progress_ns);
+  return state_.progress.StillSince(state_.window.Get(state_.window.begin())->progress);
 }
 
 void Group::CheckDeadline() {
-  if (state_.now_ns < deadline_ns()) return;
+  if (state_.progress.now_ns() < deadline_ns()) return;
   const std::string waited =
       absl::StrCat("no progress for ", absl::FormatDuration(state_.config.deadline), ": ");
   if (state_.window.empty()) {
@@ -63,10 +63,10 @@ GroupStatus Group::Status() const {
   status.suite = options_.ciphers->Describe(state_.config.suite);
   status.lanes = state_.lanes_per_peer;
   status.selector = state_.config.selector;
-  status.operations = state_.operations;
-  status.expected = state_.expected;
-  status.counted = state_.counted;
-  status.tag_failures = state_.tag_failures;
+  status.operations = state_.progress.operations();
+  status.expected = state_.progress.expected();
+  status.counted = state_.progress.counted();
+  status.tag_failures = state_.progress.tag_failures();
   status.memory_bytes = state_.memory_bytes();
   status.failure = failure_;
   return status;
@@ -102,7 +102,8 @@ absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) {
     return absl::FailedPreconditionError("the communicator is about to fail");
   }
   Wait wait;
-  if (oldest_since_ns_ != 0) wait.idle = absl::Nanoseconds(now_ns - oldest_since_ns_);
+  if (state_.progress.oldest_since_ns() != 0)
+    wait.idle = absl::Nanoseconds(now_ns - state_.progress.oldest_since_ns());
   const int64_t since = submissions_.waiting_since_ns();
   if (!state_.window.empty()) {
     const Operation& oldest = *state_.window.Get(state_.window.begin());
@@ -115,7 +116,7 @@ absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) {
     wait.waits = true;
     wait.peers = {state_.config.rank};
     wait.sequence = state_.next_collective;
-    wait.idle = absl::Nanoseconds(now_ns - std::max(since, oldest_since_ns_));
+    wait.idle = absl::Nanoseconds(now_ns - std::max(since, state_.progress.oldest_since_ns()));
     wait.operation = submissions_.DescribeWaiting();
   }
   return wait;

@@ -31,8 +31,7 @@ void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new
   wire_op = static_cast<uint8_t>(plan.spec.op == kRecv ? kSend : plan.spec.op);
   released = false;
   waits_for = 0;
-  progress_ns = 0;
-  counted = {};
+  progress = {};
   forwards_held.assign(plan.slot_classes, 0);
   steps_left = plan.steps.size();
   sends_left = 0;

@@ -14,6 +14,7 @@
 #include "crypto/record.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/program.h"
+#include "daemon/engine/progress.h"
 #include "daemon/engine/shared_memory.h"
 #include "daemon/engine/wire_buffer.h"
 
@@ -77,14 +78,13 @@ class Operation {
   bool released = false;
   uint64_t steps_left = 0;
   uint64_t sends_left = 0;              // records not yet wholly in a socket
-  int64_t progress_ns = 0;              // when it last moved
   std::vector<uint32_t> receives_left;  // by lane
   std::vector<uint32_t> unqueued;       // by lane: sends not yet handed to the lane
   std::vector<uint32_t> unsent;         // by lane: sends not yet wholly in the socket
   std::vector<WireBuffer*> shared;      // records for several peers, by StepInfo::shared
   std::vector<WireBuffer*> forwards;    // held forwards, by StepInfo::forward
   std::vector<uint32_t> forwards_held;  // by slot class
-  collective::Counters counted;
+  OperationProgress progress;
   OpKeys keys;
 
  private:

@@ -154,7 +154,7 @@ bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
   absl::Status opened = cipher.status();
   if (cipher.ok()) opened = (*cipher)->Open(record, {state_.scratch.get(), step.bytes});
   if (absl::IsDataLoss(opened)) {
-    ++state_.tag_failures;
+    state_.progress.CountTagFailure();
     state_.Raise(absl::StatusCode::kDataLoss, lane.peer, &operation, step.phase, step.chunk,
                  DescribeBrokenTag(operation, step), "RECORD_TAG");
     return false;
@@ -165,10 +165,7 @@ bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
     return false;
   }
   operation.keys.Used(info.key);
-  operation.counted.opened += step.bytes;
-  ++operation.counted.records_opened;
-  state_.counted.opened += step.bytes;
-  ++state_.counted.records_opened;
+  state_.progress.CountOpened(operation.progress, step.bytes);
   Place(operation, index);
   return true;
 }
@@ -179,16 +176,14 @@ bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
   state_.BeforeStep(operation, index);
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
-  operation.counted.received += step.bytes;
-  state_.counted.received += step.bytes;
+  state_.progress.CountReceived(operation.progress, step.bytes);
   // What is only sent on is sealed for another rank, which will judge it.
   const bool opens = step.kind == collective::StepKind::kOpen;
   if (opens && !Open(lane, operation, index, record)) return false;
   if (info.forward != kNone) Hold(lane, operation, index, record);
   --operation.receives_left[lane.id];
-  operation.progress_ns = state_.now_ns;
   operation.Ran(index);
-  ++state_.change;
+  state_.progress.Moved(operation.progress);
   return true;
 }
 
@@ -199,7 +194,7 @@ bool Receiver::Parse(Lane& lane) {
       const Match match = MatchHead(lane);
       if (match == Match::kFault) return true;
       if (match == Match::kWait) {
-        lane.parked_at = state_.change;
+        lane.parked_at = state_.progress.change();
         return moved;
       }
     }
@@ -210,7 +205,7 @@ bool Receiver::Parse(Lane& lane) {
       return true;
     }
     if (!MayRun(*lane.head.operation, lane.head.step)) {
-      lane.parked_at = state_.change;
+      lane.parked_at = state_.progress.change();
       return moved;
     }
     const size_t size = lane.head.size;
@@ -223,7 +218,7 @@ bool Receiver::Parse(Lane& lane) {
 
 bool Receiver::Turn(Lane& lane) {
   bool moved = false;
-  if (lane.parked_at != 0 && lane.parked_at != state_.change) {
+  if (lane.parked_at != 0 && lane.parked_at != state_.progress.change()) {
     lane.parked_at = 0;
     moved = Parse(lane);
   }
@@ -308,7 +303,7 @@ void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
                        "another operation, or the record was moved"),
           "RECORD_UNEXPECTED");
   } else if (!IsAuthentic(header, record)) {
-    ++state_.tag_failures;
+    state_.progress.CountTagFailure();
     raise(absl::StatusCode::kDataLoss,
           absl::StrCat("a record that claims to be ", claim, " has a tag that does not match"),
           "RECORD_TAG");

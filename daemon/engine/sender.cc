@@ -47,13 +47,9 @@ bool Sender::Seal(Operation& operation, uint32_t index, absl::Span<uint8_t> reco
   auto s = (*cipher)->Seal(operation.HeaderOf(index, state_.keys), payload, record);
   if (!s.ok()) return fail(s, "SEAL");
   operation.keys.Used(info.key);
-  operation.counted.sealed += step.bytes;
-  ++operation.counted.records_sealed;
-  state_.counted.sealed += step.bytes;
-  ++state_.counted.records_sealed;
-  operation.progress_ns = state_.now_ns;
+  state_.progress.CountSealed(operation.progress, step.bytes);
   operation.Ran(index);
-  ++state_.change;
+  state_.progress.Moved(operation.progress);
   return true;
 }
 
@@ -119,21 +115,21 @@ bool Sender::Fill(Lane& lane) {
 
 bool Sender::Pump(Lane& lane) {
   if (!lane.writable || lane.send_ended) return false;
-  if (lane.QueueEmpty() && lane.idle_at == state_.change) return false;
+  if (lane.QueueEmpty() && lane.idle_at == state_.progress.change()) return false;
   bool moved = false;
   // Two system calls at most, so that a fast reader does not keep this thread from the others.
   for (int i = 0; i < 2 && lane.writable; ++i) {
     Fill(lane);
     if (state_.faulted()) return true;
     if (lane.QueueEmpty()) {
-      lane.idle_at = state_.change;
+      lane.idle_at = state_.progress.change();
       break;
     }
     const Io io = lane.Flush([&](const Segment& segment) { state_.Sent(lane, segment); });
     if (io == Io::kBroken) {
       lane.send_ended = true;
       lane.hung_up = lane.readable = true;
-      ++state_.change;
+      state_.progress.Changed();
       return true;
     }
     moved |= io == Io::kMoved;
