@@ -68,7 +68,7 @@ absl::Status CheckConfig(const GroupConfig& config) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
-                                                     const Engine::Options& options) {
+                                                     const EngineOptions& options) {
   auto refuse = [&config](const absl::Status& why) {
     for (const LocalRank& local : config.local) {
       if (local.wake_fd >= 0) close(local.wake_fd);
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
   return std::unique_ptr<Group>(new Group(std::move(config), options, *std::move(submissions)));
 }
 
-Group::Group(GroupConfig config, const Engine::Options& options, Submissions submissions)
+Group::Group(GroupConfig config, const EngineOptions& options, Submissions submissions)
     : options_(options),
       state_(std::move(config), options),
       submissions_(std::move(submissions)),
@@ -249,8 +249,8 @@ bool Group::RunLocalSteps() {
 
 bool Group::CompleteOperations() {
   bool moved = false;
-  while (!state_.window.empty() && state_.window.Get(state_.window.begin())->Done()) {
-    Operation& oldest = *state_.window.Get(state_.window.begin());
+  while (!state_.window.empty() && state_.window.oldest().Done()) {
+    Operation& oldest = state_.window.oldest();
     if (oldest.progress.counted() != oldest.plan().counters) {
       state_.Raise(absl::StatusCode::kInternal, state_.config.rank, &oldest, 0, 0,
                    "what was counted differs from what the plan says", "COUNTERS");
@@ -304,7 +304,7 @@ bool Group::HasSubmissions() const {
 
 bool Group::WorkAhead() {
   if (!failure_.ok() || state_.faulted()) return false;
-  if (!state_.window.empty() && state_.window.Get(state_.window.begin())->keys.DeriveAhead()) {
+  if (!state_.window.empty() && state_.window.oldest().keys.DeriveAhead()) {
     return true;
   }
   if (last_program_ == nullptr) return false;

@@ -13,11 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/engine/engine.h"
 #include "daemon/engine/group_state.h"
 #include "daemon/engine/receiver.h"
 #include "daemon/engine/sender.h"
 #include "daemon/engine/submissions.h"
+#include "daemon/engine/types.h"
 
 namespace caravan::engine {
 
@@ -25,7 +25,7 @@ class Group {
  public:
   // InvalidArgument when the configuration contradicts itself.
   static absl::StatusOr<std::unique_ptr<Group>> Create(GroupConfig config,
-                                                       const Engine::Options& options);
+                                                       const EngineOptions& options);
 
   // Does what can be done without waiting. True when anything moved.
   bool Turn(int64_t now_ns);
@@ -47,7 +47,7 @@ class Group {
   absl::StatusOr<Wait> DescribeWait(int64_t now_ns);
 
  private:
-  Group(GroupConfig config, const Engine::Options& options, Submissions submissions);
+  Group(GroupConfig config, const EngineOptions& options, Submissions submissions);
   bool TakeSubmissions();
   void RaiseSubmission(const absl::Status& bad);
   // Whether its plan fits beside those that are outstanding.
@@ -67,7 +67,7 @@ class Group {
   const std::vector<uint16_t>& PeersWaitedFor(int64_t now_ns);
   void ReportFault();
 
-  const Engine::Options options_;
+  const EngineOptions options_;
   GroupState state_;
   Submissions submissions_;
   std::optional<Submission> held_;                // taken, waits for room

@@ -15,7 +15,7 @@ constexpr uint32_t kSharedBuffers = 8;
 
 }  // namespace
 
-GroupState::GroupState(GroupConfig group_config, const Engine::Options& options)
+GroupState::GroupState(GroupConfig group_config, const EngineOptions& options)
     : config(std::move(group_config)),
       islands{config.size, static_cast<int>(config.local.size())},
       pool((size_t{1} << config.chunk_log2) + crypto::kRecordOverhead),

@@ -5,7 +5,6 @@
 #ifndef CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_
 #define CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,36 +13,18 @@
 
 #include "absl/strings/string_view.h"
 #include "collective/islands.h"
-#include "daemon/engine/engine.h"
 #include "daemon/engine/lane.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/operation.h"
 #include "daemon/engine/progress.h"
+#include "daemon/engine/types.h"
+#include "daemon/engine/window.h"
 #include "daemon/engine/wire_buffer.h"
-#include "proto/caravan/v1/shared_ring.h"
 
 namespace caravan::engine {
 
-// Outstanding operations by id: at most a ring's capacity, completed in order.
-class OperationWindow {
- public:
-  uint64_t begin() const { return begin_; }  // the oldest outstanding
-  uint64_t end() const { return end_; }
-  Operation* Get(uint64_t id) const { return slots_[id % v1::kRingCapacity].get(); }
-  void Push(std::unique_ptr<Operation> operation) {
-    slots_[end_++ % v1::kRingCapacity] = std::move(operation);
-  }
-  std::unique_ptr<Operation> Pop() { return std::move(slots_[begin_++ % v1::kRingCapacity]); }
-  bool empty() const { return begin_ == end_; }
-
- private:
-  std::array<std::unique_ptr<Operation>, v1::kRingCapacity> slots_;
-  uint64_t begin_ = 0;
-  uint64_t end_ = 0;
-};
-
 struct GroupState {
-  GroupState(GroupConfig group_config, const Engine::Options& options);
+  GroupState(GroupConfig group_config, const EngineOptions& options);
   ~GroupState();
 
   // Records the first fault; the group's parts stop at once when there is one.

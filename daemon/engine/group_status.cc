@@ -32,7 +32,7 @@ int64_t Group::deadline_ns() const {
 }
 
 int64_t Group::oldest_progress_ns() const {
-  return state_.progress.StillSince(state_.window.Get(state_.window.begin())->progress);
+  return state_.progress.StillSince(state_.window.oldest().progress);
 }
 
 void Group::CheckDeadline() {
@@ -45,9 +45,8 @@ void Group::CheckDeadline() {
   }
   const std::vector<Obstacle> obstacles = FindObstacles(state_);
   const Obstacle& first = obstacles.front();
-  state_.Raise(absl::StatusCode::kDeadlineExceeded, first.peer,
-               state_.window.Get(state_.window.begin()), first.phase, first.chunk,
-               absl::StrCat(waited, first.what), "DEADLINE");
+  state_.Raise(absl::StatusCode::kDeadlineExceeded, first.peer, &state_.window.oldest(),
+               first.phase, first.chunk, absl::StrCat(waited, first.what), "DEADLINE");
   state_.fault->waited = state_.config.deadline;
   if (first.peer == state_.config.rank) return;
   for (const Obstacle& one : obstacles) state_.fault->waits_for.push_back(one.peer);
@@ -106,7 +105,7 @@ absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) {
     wait.idle = absl::Nanoseconds(now_ns - state_.progress.oldest_since_ns());
   const int64_t since = submissions_.waiting_since_ns();
   if (!state_.window.empty()) {
-    const Operation& oldest = *state_.window.Get(state_.window.begin());
+    const Operation& oldest = state_.window.oldest();
     wait.waits = true;
     wait.sequence = oldest.sequence;
     wait.idle = absl::Nanoseconds(now_ns - oldest_progress_ns());

@@ -10,10 +10,11 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "daemon/engine/operation.h"
 #include "daemon/engine/wire_buffer.h"
 
 namespace caravan::engine {
+
+class Operation;
 
 // One record in the queue.
 struct Segment {

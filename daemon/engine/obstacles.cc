@@ -9,7 +9,7 @@
 namespace caravan::engine {
 
 std::vector<Obstacle> FindObstacles(const GroupState& state) {
-  const Operation& oldest = *state.window.Get(state.window.begin());
+  const Operation& oldest = state.window.oldest();
   std::vector<Obstacle> obstacles;
   std::vector<bool> known(state.config.size);
   auto add = [&](uint16_t peer, uint16_t phase, uint32_t chunk, std::string what) {

@@ -9,33 +9,15 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "collective/plan.h"
 #include "crypto/record.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/program.h"
 #include "daemon/engine/progress.h"
-#include "daemon/engine/shared_memory.h"
+#include "daemon/engine/submission.h"
 #include "daemon/engine/wire_buffer.h"
 
 namespace caravan::engine {
-
-// One local rank's side of an operation.
-struct LocalPart {
-  collective::OperationSpec spec;  // algorithm resolved
-  std::shared_ptr<SharedMemory> input_memory;
-  std::shared_ptr<SharedMemory> output_memory;
-  uint8_t* input = nullptr;   // null when nothing is read
-  uint8_t* output = nullptr;  // null when nothing is written
-};
-
-// Checked ring entries: of one rank, or of all that share the node, in their order.
-struct Submission {
-  uint64_t id = 0;
-  absl::InlinedVector<LocalPart, 1> parts;
-
-  const collective::OperationSpec& spec() const { return parts.front().spec; }
-};
 
 class Operation {
  public:
