@@ -14,13 +14,13 @@ namespace {
 constexpr uint8_t kEpoch = 1;
 constexpr int kChunkLog2 = 14;
 
-std::shared_ptr<SharedMemory> MemoryOf(uint64_t bytes, bool numbered) {
-  if (bytes == 0) return nullptr;
+BufferRef NewBuffer(uint64_t bytes, bool numbered) {
+  if (bytes == 0) return BufferRef();
   std::shared_ptr<SharedMemory> memory = *SharedMemory::Create("test", bytes);
   for (uint64_t i = 0; numbered && i < bytes; ++i) {
     memory->data()[i] = static_cast<uint8_t>(i % 251 + 1);
   }
-  return memory;
+  return {std::move(memory), 0, bytes};
 }
 
 }  // namespace
@@ -77,10 +77,8 @@ Operation& GroupsForTest::Begin(int rank, const collective::OperationSpec& spec)
   const collective::Plan& plan = (*program)->plan();
   LocalPart part;
   part.spec = spec;
-  part.input_memory = MemoryOf(plan.input_bytes(), /*numbered=*/true);
-  part.output_memory = MemoryOf(plan.output_bytes(), /*numbered=*/false);
-  if (part.input_memory != nullptr) part.input = part.input_memory->data();
-  if (part.output_memory != nullptr) part.output = part.output_memory->data();
+  part.input = NewBuffer(plan.input_bytes(), /*numbered=*/true);
+  part.output = NewBuffer(plan.output_bytes(), /*numbered=*/false);
   Submission submission;
   submission.id = state.window.end();
   submission.parts.push_back(std::move(part));
@@ -94,12 +92,12 @@ Operation& GroupsForTest::Begin(int rank, const collective::OperationSpec& spec)
 }
 
 std::vector<uint8_t> GroupsForTest::InputOf(const Operation& operation) const {
-  const uint8_t* data = operation.submission.parts.front().input;
+  const uint8_t* data = operation.submission.parts.front().input.host();
   return {data, data + operation.plan().input_bytes()};
 }
 
 std::vector<uint8_t> GroupsForTest::OutputOf(const Operation& operation) const {
-  const uint8_t* data = operation.submission.parts.front().output;
+  const uint8_t* data = operation.submission.parts.front().output.host();
   return {data, data + operation.plan().output_bytes()};
 }
 

@@ -54,15 +54,17 @@ TEST_F(IntakeTest, TakesAnEntryForWhatItSays) {
   EXPECT_EQ(part.spec.count, kCount);
   EXPECT_EQ(part.spec.chunk_log2, 15);
   EXPECT_NE(part.spec.algorithm, collective::Algorithm::kAuto) << "resolved";
-  EXPECT_EQ(part.input, buffers_.Find(entry_.input_buffer)->data() + 64);
-  EXPECT_EQ(part.output, buffers_.Find(entry_.output_buffer)->data());
+  EXPECT_EQ(part.input.memory, buffers_.Find(entry_.input_buffer));
+  EXPECT_EQ(part.input.offset, 64u);
+  EXPECT_EQ(part.input.bytes, kBytes);
+  EXPECT_EQ(part.output.host(), buffers_.Find(entry_.output_buffer)->data());
 }
 
 TEST_F(IntakeTest, KeepsMemoryThatIsFreedWhileTheOperationRuns) {
   auto submission = CheckEntry(entry_, rules_);
   ASSERT_TRUE(submission.ok());
   ASSERT_TRUE(buffers_.Free(entry_.output_buffer).ok());
-  std::memset(submission->parts.front().output, 1, kBytes);
+  std::memset(submission->parts.front().output.host(), 1, kBytes);
 }
 
 TEST_F(IntakeTest, RefusesNumbersThatNameNothing) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "collective/plan.h"
 #include "crypto/record.h"
 #include "daemon/engine/op_keys.h"
@@ -43,7 +44,7 @@ class Operation {
 
   // step.write = left ⊕ right.
   void Combine(const collective::Step& step, const uint8_t* left, const uint8_t* right);
-  // Where a region starts; null for an empty one.
+  // Where a region starts in this process; null for an empty one.
   uint8_t* At(const collective::Region& region, uint32_t bytes);
   crypto::RecordHeader HeaderOf(uint32_t step, const GroupKeys& keys) const;
 
@@ -74,6 +75,12 @@ class Operation {
   std::vector<uint64_t> ready_;  // a bit per send
   std::vector<uint32_t> hint_;   // by lane: no ready bit below this word
   std::vector<uint8_t> scratch_;
+  // The submission's buffers in this process, by local rank: asked for once, in Bind().
+  struct HostPart {
+    uint8_t* input = nullptr;
+    uint8_t* output = nullptr;
+  };
+  absl::InlinedVector<HostPart, 1> host_;
 };
 
 template <typename Accept>

@@ -5,21 +5,18 @@
 #define CARAVAN_DAEMON_ENGINE_SUBMISSION_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "collective/types.h"
-#include "daemon/engine/shared_memory.h"
+#include "daemon/engine/buffer_ref.h"
 
 namespace caravan::engine {
 
 // One local rank's side of an operation.
 struct LocalPart {
   collective::OperationSpec spec;  // algorithm resolved
-  std::shared_ptr<SharedMemory> input_memory;
-  std::shared_ptr<SharedMemory> output_memory;
-  uint8_t* input = nullptr;   // null when nothing is read
-  uint8_t* output = nullptr;  // null when nothing is written
+  BufferRef input;                 // without memory when nothing is read
+  BufferRef output;                // without memory when nothing is written
 };
 
 // Checked ring entries: of one rank, or of all that share the node, in their order.
