@@ -39,9 +39,9 @@ class Group {
   // When the oldest operation's time is up (steady clock), or INT64_MAX.
   int64_t deadline_ns() const;
 
-  const crypto::EpochId& epoch() const { return state_.config.epoch; }
+  const crypto::EpochId& epoch() const { return state_.config().epoch; }
   std::vector<int> wake_fds() const;
-  std::vector<std::unique_ptr<Lane>>& lanes() { return state_.lanes; }
+  const std::vector<std::unique_ptr<Lane>>& lanes() const { return state_.lanes(); }
   GroupStatus Status() const;
   absl::StatusOr<std::string> Describe(uint64_t sequence) const;
   absl::StatusOr<Wait> DescribeWait(int64_t now_ns);
@@ -55,7 +55,6 @@ class Group {
   bool StartOperation(Submission submission);
   std::unique_ptr<Operation> MakeOperation(std::shared_ptr<const Program> program,
                                            uint64_t sequence);
-  uint64_t* NextSequence(const collective::OperationSpec& spec);
   bool ReleaseOperations();
   bool RunLocalSteps();
   bool CompleteOperations();

@@ -59,12 +59,12 @@ GroupsForTest::GroupsForTest(int size, int socket_buffer) : ciphers_(crypto::Sea
   options.ciphers = ciphers_.get();
   for (GroupConfig& config : configs) {
     states_.push_back(std::make_unique<GroupState>(std::move(config), options));
-    states_.back()->progress.BeginTurn(1);
+    states_.back()->progress().BeginTurn(1);
   }
 }
 
 Lane& GroupsForTest::lane(int rank, int peer) {
-  for (const std::unique_ptr<Lane>& lane : states_[rank]->lanes) {
+  for (const std::unique_ptr<Lane>& lane : states_[rank]->lanes()) {
     if (lane->peer == peer) return *lane;
   }
   abort();
@@ -72,7 +72,7 @@ Lane& GroupsForTest::lane(int rank, int peer) {
 
 Operation& GroupsForTest::Begin(int rank, const collective::OperationSpec& spec) {
   GroupState& state = *states_[rank];
-  auto program = Program::Build({spec}, rank, state.islands, 1);
+  auto program = Program::Build({spec}, rank, state.islands(), 1);
   if (!program.ok()) abort();
   const collective::Plan& plan = (*program)->plan();
   LocalPart part;
@@ -80,15 +80,15 @@ Operation& GroupsForTest::Begin(int rank, const collective::OperationSpec& spec)
   part.input = NewBuffer(plan.input_bytes(), /*numbered=*/true);
   part.output = NewBuffer(plan.output_bytes(), /*numbered=*/false);
   Submission submission;
-  submission.id = state.window.end();
+  submission.id = state.window().end();
   submission.parts.push_back(std::move(part));
-  state.forward_budget.Raise(2 * plan.forward_slots());
+  state.held().MakeRoomFor(plan.forward_slots());
   auto operation = std::make_unique<Operation>();
-  operation->Prepare(*program, state.window.end(), state.keys);
+  operation->Prepare(*program, state.window().end(), state.keys());
   operation->Bind(std::move(submission), 0);
   operation->Release();
-  state.window.Push(std::move(operation));
-  return *state.window.Get(state.window.end() - 1);
+  state.window().Push(std::move(operation));
+  return *state.window().Get(state.window().end() - 1);
 }
 
 std::vector<uint8_t> GroupsForTest::InputOf(const Operation& operation) const {

@@ -24,7 +24,7 @@ class GroupsForTest {
   GroupState& state(int rank) { return *states_[rank]; }
   Lane& lane(int rank, int peer);
   // Closes the rank's end of all of its lanes.
-  void Leave(int rank) { states_[rank]->lanes.clear(); }
+  void Leave(int rank) { states_[rank]->CloseLanes(); }
 
   // An operation of `rank` that may run at once; its input is 1, 2, 3 … in bytes, its output zeros.
   Operation& Begin(int rank, const collective::OperationSpec& spec);

@@ -34,7 +34,7 @@ class ReceiverTest : public ::testing::Test {
     input_ = groups_.InputOf(operation);
     std::string bytes;
     for (int i = 0; i < 100 && !operation.Done(); ++i) {
-      groups_.state(0).progress.Changed();
+      groups_.state(0).progress().Changed();
       sender_.Pump(groups_.lane(0, 1));
       bytes += groups_.Drain(0, 1);
     }
@@ -52,8 +52,8 @@ class ReceiverTest : public ::testing::Test {
     }
   }
   std::string FaultMessage() {
-    const auto& fault = groups_.state(1).fault;
-    return fault.has_value() ? fault->message : "no fault";
+    const GroupState& state = groups_.state(1);
+    return state.faulted() ? state.fault().message : "no fault";
   }
 
   GroupsForTest groups_{2};
@@ -70,7 +70,7 @@ TEST_F(ReceiverTest, PutsEachRecordInItsPlaceAndCountsIt) {
   EXPECT_TRUE(operation.Done());
   EXPECT_EQ(groups_.OutputOf(operation), input_);
   EXPECT_EQ(operation.progress.counted(), operation.plan().counters);
-  EXPECT_EQ(groups_.state(1).progress.counted(), operation.plan().counters);
+  EXPECT_EQ(groups_.state(1).progress().counted(), operation.plan().counters);
 }
 
 TEST_F(ReceiverTest, TakesNothingOfARecordThatIsNotWhole) {
@@ -88,11 +88,11 @@ TEST_F(ReceiverTest, ParksALaneWhoseHeadIsEarlyUntilSomethingChanges) {
   const std::string records = Sealed(1);
   Take(records);
   Lane& lane = groups_.lane(1, 0);
-  EXPECT_EQ(lane.parked_at, groups_.state(1).progress.change());
+  EXPECT_EQ(lane.parked_at, groups_.state(1).progress().change());
   const Operation& operation = Expect(1);
   EXPECT_FALSE(receiver_.Turn(lane)) << "nothing is said to have changed";
   EXPECT_FALSE(operation.Done());
-  groups_.state(1).progress.Changed();
+  groups_.state(1).progress().Changed();
   EXPECT_TRUE(receiver_.Turn(lane));
   EXPECT_TRUE(operation.Done());
   EXPECT_EQ(lane.parked_at, 0u);
@@ -104,7 +104,7 @@ TEST_F(ReceiverTest, ShowsNothingOfARecordWhoseTagIsWrong) {
   records.back() ^= 1;
   Take(records);
   EXPECT_THAT(FaultMessage(), HasSubstr("the record's tag does not match [RECORD_TAG]"));
-  EXPECT_EQ(groups_.state(1).progress.tag_failures(), 1u);
+  EXPECT_EQ(groups_.state(1).progress().tag_failures(), 1u);
   EXPECT_EQ(groups_.OutputOf(operation), std::vector<uint8_t>(input_.size(), 0));
 }
 
@@ -139,7 +139,7 @@ TEST_F(ReceiverTest, OpensARecordOfAnotherOperationBeforeItBlames) {
   Expect(8);
   Take(records);
   EXPECT_THAT(FaultMessage(), HasSubstr("[OPERATION_MISMATCH]"));
-  EXPECT_TRUE(groups_.state(1).fault->mismatch);
+  EXPECT_TRUE(groups_.state(1).fault().mismatch);
 }
 
 TEST_F(ReceiverTest, BlamesTheTagOfARecordThatOnlyClaimsToBeOfAnotherOperation) {
@@ -148,16 +148,16 @@ TEST_F(ReceiverTest, BlamesTheTagOfARecordThatOnlyClaimsToBeOfAnotherOperation) 
   records.back() ^= 1;
   Take(records);
   EXPECT_THAT(FaultMessage(), HasSubstr("has a tag that does not match [RECORD_TAG]"));
-  EXPECT_FALSE(groups_.state(1).fault->mismatch);
-  EXPECT_EQ(groups_.state(1).progress.tag_failures(), 1u);
+  EXPECT_FALSE(groups_.state(1).fault().mismatch);
+  EXPECT_EQ(groups_.state(1).progress().tag_failures(), 1u);
 }
 
 TEST_F(ReceiverTest, NamesARecordOfAnOperationThatHasEnded) {
   const std::string records = Sealed(1);
   Expect(1);
   Take(records);
-  groups_.state(1).window.Pop();
-  groups_.state(1).next_receive[0] = 1;
+  groups_.state(1).window().Pop();
+  groups_.state(1).sequences().Take(Spec(collective::Operation::kRecv, 1));
   Expect(1);
   Take(records);
   EXPECT_THAT(FaultMessage(), HasSubstr("which has ended here"));

@@ -46,7 +46,7 @@ TEST(Sender, SealsWhatIsReadyInTheOrderOfChunks) {
   GroupsForTest groups(2);
   Sender sender(groups.state(0));
   const Operation& operation = groups.Begin(0, SendSpec(2 * kChunk + 1));
-  groups.state(0).progress.Changed();
+  groups.state(0).progress().Changed();
   std::string bytes;
   for (int i = 0; i < 10 && !operation.Done(); ++i) {
     sender.Pump(groups.lane(0, 1));
@@ -61,7 +61,7 @@ TEST(Sender, SealsWhatIsReadyInTheOrderOfChunks) {
     EXPECT_EQ(headers[i].last, i == 2);
   }
   EXPECT_EQ(operation.progress.counted(), operation.plan().counters);
-  EXPECT_EQ(groups.state(0).progress.counted(), operation.plan().counters);
+  EXPECT_EQ(groups.state(0).progress().counted(), operation.plan().counters);
 }
 
 TEST(Sender, LooksAtAnIdleLaneOnceForEachChange) {
@@ -70,7 +70,7 @@ TEST(Sender, LooksAtAnIdleLaneOnceForEachChange) {
   EXPECT_FALSE(sender.Pump(groups.lane(0, 1)));
   groups.Begin(0, SendSpec(1));
   EXPECT_FALSE(sender.Pump(groups.lane(0, 1))) << "nothing is said to have changed";
-  groups.state(0).progress.Changed();
+  groups.state(0).progress().Changed();
   EXPECT_TRUE(sender.Pump(groups.lane(0, 1)));
 }
 
@@ -134,11 +134,11 @@ TEST(Sender, EndsALaneWhosePeerIsGoneAndLetsOthersLook) {
   Sender sender(groups.state(0));
   groups.Begin(0, SendSpec(1));
   groups.Leave(1);
-  const uint64_t before = groups.state(0).progress.change();
+  const uint64_t before = groups.state(0).progress().change();
   EXPECT_TRUE(sender.Pump(groups.lane(0, 1)));
   EXPECT_TRUE(groups.lane(0, 1).send_ended);
   EXPECT_TRUE(groups.lane(0, 1).readable) << "what it sent before still counts";
-  EXPECT_EQ(groups.state(0).progress.change(), before + 2) << "the seal, and the end";
+  EXPECT_EQ(groups.state(0).progress().change(), before + 2) << "the seal, and the end";
   EXPECT_FALSE(sender.Pump(groups.lane(0, 1)));
 }
 
@@ -146,10 +146,10 @@ TEST(Sender, FaultsWithoutAKey) {
   GroupsForTest groups(2);
   Sender sender(groups.state(0));
   groups.Begin(0, SendSpec(1));
-  groups.state(0).keys.Wipe();
+  groups.state(0).WipeKeys();
   EXPECT_TRUE(sender.Pump(groups.lane(0, 1)));
   ASSERT_TRUE(groups.state(0).faulted());
-  EXPECT_NE(groups.state(0).fault->message.find("sealing failed"), std::string::npos);
+  EXPECT_NE(groups.state(0).fault().message.find("sealing failed"), std::string::npos);
   EXPECT_EQ(groups.Drain(0, 1), "");
 }
 
