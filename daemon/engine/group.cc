@@ -68,7 +68,7 @@ absl::Status CheckConfig(const GroupConfig& config) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
-                                                     const Engine::Options& options) {
+                                                     const EngineOptions& options) {
   auto refuse = [&config](const absl::Status& why) {
     for (const LocalRank& local : config.local) {
       if (local.wake_fd >= 0) close(local.wake_fd);
@@ -81,23 +81,13 @@ absl::StatusOr<std::unique_ptr<Group>> Group::Create(GroupConfig config,
   return std::unique_ptr<Group>(new Group(std::move(config), options, *std::move(submissions)));
 }
 
-Group::Group(GroupConfig config, const Engine::Options& options, Submissions submissions)
+Group::Group(GroupConfig config, const EngineOptions& options, Submissions submissions)
     : options_(options),
       state_(std::move(config), options),
       submissions_(std::move(submissions)),
       sender_(state_),
       receiver_(state_),
-      programs_(state_.config.rank, state_.islands, static_cast<int>(state_.lanes_per_peer)) {}
-
-uint64_t* Group::NextSequence(const collective::OperationSpec& spec) {
-  switch (spec.op) {
-    case collective::Operation::kSend:
-      return &state_.next_send[spec.peer];
-    case collective::Operation::kRecv:
-      return &state_.next_receive[spec.peer];
-    default:
-      return &state_.next_collective;
-  }
+      programs_(state_.config().rank, state_.islands(), static_cast<int>(state_.lanes_per_peer())) {
 }
 
 std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> program,
@@ -109,7 +99,7 @@ std::unique_ptr<Operation> Group::MakeOperation(std::shared_ptr<const Program> p
     operation = std::move(spare_.back());
     spare_.pop_back();
   }
-  operation->Prepare(std::move(program), sequence, state_.keys);
+  operation->Prepare(std::move(program), sequence, state_.keys());
   return operation;
 }
 
@@ -118,17 +108,16 @@ bool Group::StartOperation(Submission submission) {
   for (size_t k = 0; k < views_.size(); ++k) views_[k] = submission.parts[k].spec;
   auto program = programs_.Get(views_);
   if (!program.ok()) {
-    state_.Raise(program.status().code(), state_.config.rank, nullptr, 0, 0,
+    state_.Raise(program.status().code(), state_.config().rank, nullptr, 0, 0,
                  absl::StrCat("no plan for ", submission.spec().Describe(), ": ",
                               program.status().message()),
                  "PLAN");
     return false;
   }
   const collective::Plan& plan = (*program)->plan();
-  uint64_t* next = NextSequence(submission.spec());
-  const uint64_t sequence = (*next)++;
+  const uint64_t sequence = state_.sequences().Take(submission.spec());
   std::unique_ptr<Operation> operation;
-  if (next == &state_.next_collective) {
+  if (Sequences::IsCollective(submission.spec())) {
     if (ahead_ != nullptr && ahead_->program == *program && ahead_->sequence == sequence) {
       operation = std::move(ahead_);
     } else if (ahead_ != nullptr) {
@@ -140,11 +129,11 @@ bool Group::StartOperation(Submission submission) {
   if (operation == nullptr) operation = MakeOperation(*program, sequence);
   // Like NCCL's stream: an operation sees the results of those submitted before it.
   uint64_t conflict = 0;
-  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
-    if (state_.window.Get(id)->Overlaps(submission)) conflict = id + 1;
+  for (uint64_t id = state_.window().begin(); id < state_.window().end(); ++id) {
+    if (state_.window().Get(id)->Overlaps(submission)) conflict = id + 1;
   }
-  state_.forward_budget.Raise(2 * plan.forward_slots());
-  if (state_.window.empty()) oldest_since_ns_ = state_.now_ns;
+  state_.held().MakeRoomFor(plan.forward_slots());
+  if (state_.window().empty()) state_.progress().OldestChanged();
   Described described{sequence, submission.spec()};
   described.spec.counts.clear();
   described.spec.receive_counts.clear();
@@ -154,16 +143,16 @@ bool Group::StartOperation(Submission submission) {
     described_[next_described_++ % kDescribed] = std::move(described);
   }
   operation->Bind(std::move(submission), conflict);
-  state_.window.Push(std::move(operation));
-  ++state_.change;
+  state_.window().Push(std::move(operation));
+  state_.progress().Changed();
   return true;
 }
 
 bool Group::HasRoomFor(const collective::OperationSpec& spec) const {
-  if (state_.window.empty()) return true;
-  uint64_t steps = ExpectedSteps(spec, state_.islands);
-  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
-    steps += state_.window.Get(id)->plan().steps.size();
+  if (state_.window().empty()) return true;
+  uint64_t steps = ExpectedSteps(spec, state_.islands());
+  for (uint64_t id = state_.window().begin(); id < state_.window().end(); ++id) {
+    steps += state_.window().Get(id)->plan().steps.size();
   }
   return steps <= options_.max_outstanding_steps;
 }
@@ -178,7 +167,7 @@ bool Group::TakeSubmissions() {
     moved = true;
   }
   for (int i = 0; i < kSubmissionsATurn && !state_.faulted(); ++i) {
-    auto next = submissions_.Next(state_.now_ns, &moved);
+    auto next = submissions_.Next(state_.progress().now_ns(), &moved);
     if (!next.ok()) {
       RaiseSubmission(next.status());
       return true;
@@ -201,19 +190,18 @@ void Group::RaiseSubmission(const absl::Status& bad) {
   const bool own = name == "APPLICATION_RING" || name == "APPLICATION_BUFFER";
   const bool cancelled = absl::IsCancelled(bad);
   state_.Raise(
-      cancelled ? bad.code() : absl::StatusCode::kInvalidArgument, state_.config.rank, nullptr, 0,
+      cancelled ? bad.code() : absl::StatusCode::kInvalidArgument, state_.config().rank, nullptr, 0,
       0, own ? absl::StrCat("the application's submission ring: ", what) : std::string(what), name);
 }
 
 bool Group::ReleaseOperations() {
   bool moved = false;
-  first_unreleased_ = std::max(first_unreleased_, state_.window.begin());
-  for (uint64_t id = first_unreleased_; id < state_.window.end(); ++id) {
-    Operation* operation = state_.window.Get(id);
-    if (!operation->released && operation->waits_for <= state_.window.begin()) {
+  first_unreleased_ = std::max(first_unreleased_, state_.window().begin());
+  for (uint64_t id = first_unreleased_; id < state_.window().end(); ++id) {
+    Operation* operation = state_.window().Get(id);
+    if (!operation->released && operation->waits_for <= state_.window().begin()) {
       operation->Release();
-      operation->progress_ns = state_.now_ns;
-      ++state_.change;
+      state_.progress().Moved(operation->progress);
       moved = true;
     }
     if (operation->released && id == first_unreleased_) ++first_unreleased_;
@@ -223,8 +211,8 @@ bool Group::ReleaseOperations() {
 
 bool Group::RunLocalSteps() {
   int done = 0;
-  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
-    Operation& operation = *state_.window.Get(id);
+  for (uint64_t id = state_.window().begin(); id < state_.window().end(); ++id) {
+    Operation& operation = *state_.window().Get(id);
     const uint32_t lane = operation.program->local_lane();
     if (operation.unqueued[lane] == 0) continue;
     while (done < kLocalStepsATurn) {
@@ -239,9 +227,8 @@ bool Group::RunLocalSteps() {
         std::memcpy(write, read, step.bytes);
       }
       --operation.unqueued[lane];
-      operation.progress_ns = state_.now_ns;
       operation.Ran(index);
-      ++state_.change;
+      state_.progress().Moved(operation.progress);
       ++done;
     }
     if (done == kLocalStepsATurn) break;
@@ -251,40 +238,30 @@ bool Group::RunLocalSteps() {
 
 bool Group::CompleteOperations() {
   bool moved = false;
-  while (!state_.window.empty() && state_.window.Get(state_.window.begin())->Done()) {
-    Operation& oldest = *state_.window.Get(state_.window.begin());
-    if (oldest.counted != oldest.plan().counters) {
-      state_.Raise(absl::StatusCode::kInternal, state_.config.rank, &oldest, 0, 0,
+  while (!state_.window().empty() && state_.window().oldest().Done()) {
+    Operation& oldest = state_.window().oldest();
+    if (oldest.progress.counted() != oldest.plan().counters) {
+      state_.Raise(absl::StatusCode::kInternal, state_.config().rank, &oldest, 0, 0,
                    "what was counted differs from what the plan says", "COUNTERS");
       break;
     }
-    const collective::Counters& planned = oldest.plan().counters;
-    state_.expected.sealed += planned.sealed;
-    state_.expected.opened += planned.opened;
-    state_.expected.forwarded += planned.forwarded;
-    state_.expected.sent += planned.sent;
-    state_.expected.received += planned.received;
-    state_.expected.records_sealed += planned.records_sealed;
-    state_.expected.records_opened += planned.records_opened;
-    state_.expected.records_sent += planned.records_sent;
-    ++state_.operations;
-    std::unique_ptr<Operation> done = state_.window.Pop();
+    state_.progress().CountCompleted(oldest.plan().counters);
+    std::unique_ptr<Operation> done = state_.window().Pop();
     submissions_.Complete(done->submission.id, absl::StatusCode::kOk);
     done->Finish();
     if (spare_.size() < kSpareOperations) spare_.push_back(std::move(done));
-    oldest_since_ns_ = state_.now_ns;
+    state_.progress().OldestChanged();
     moved = true;
   }
   if (moved) {
     submissions_.Publish();
-    ++state_.change;
+    state_.progress().Changed();
   }
   return moved;
 }
 
 bool Group::Turn(int64_t now_ns) {
-  state_.now_ns = now_ns;
-  if (oldest_since_ns_ == 0) oldest_since_ns_ = now_ns;
+  state_.progress().BeginTurn(now_ns);
   if (!failure_.ok()) {
     return CompleteAllFailed();
   }
@@ -292,15 +269,15 @@ bool Group::Turn(int64_t now_ns) {
   bool moved = TakeSubmissions();
   moved |= ReleaseOperations();
   if (!state_.faulted()) moved |= RunLocalSteps();
-  const size_t lanes = state_.lanes.size();
+  const size_t lanes = state_.lanes().size();
   for (size_t i = 0; i < lanes && !state_.faulted(); ++i) {
-    moved |= sender_.Pump(*state_.lanes[(first_lane_ + i) % lanes]);
+    moved |= sender_.Pump(*state_.lanes()[(first_lane_ + i) % lanes]);
   }
   for (size_t i = 0; i < lanes && !state_.faulted(); ++i) {
-    if (!receiver_.Turn(*state_.lanes[(first_lane_ + i) % lanes])) continue;
+    if (!receiver_.Turn(*state_.lanes()[(first_lane_ + i) % lanes])) continue;
     moved = true;
     // What was just reduced is still in cache: seal it before the next record comes.
-    for (size_t k = 0; k < lanes && !state_.faulted(); ++k) sender_.Pump(*state_.lanes[k]);
+    for (size_t k = 0; k < lanes && !state_.faulted(); ++k) sender_.Pump(*state_.lanes()[k]);
   }
   if (lanes > 0) first_lane_ = (first_lane_ + 1) % lanes;
   if (!state_.faulted()) moved |= CompleteOperations();
@@ -316,12 +293,12 @@ bool Group::HasSubmissions() const {
 
 bool Group::WorkAhead() {
   if (!failure_.ok() || state_.faulted()) return false;
-  if (!state_.window.empty() && state_.window.Get(state_.window.begin())->keys.DeriveAhead()) {
+  if (!state_.window().empty() && state_.window().oldest().keys.DeriveAhead()) {
     return true;
   }
   if (last_program_ == nullptr) return false;
   if (ahead_ == nullptr) {
-    ahead_ = MakeOperation(last_program_, state_.next_collective);
+    ahead_ = MakeOperation(last_program_, state_.sequences().next_collective());
     return true;
   }
   return ahead_->keys.DeriveAhead();
@@ -329,15 +306,15 @@ bool Group::WorkAhead() {
 
 std::vector<int> Group::wake_fds() const {
   std::vector<int> fds;
-  for (const LocalRank& local : state_.config.local) {
+  for (const LocalRank& local : state_.config().local) {
     if (local.wake_fd >= 0) fds.push_back(local.wake_fd);
   }
   return fds;
 }
 
 void Group::ReportFault() {
-  if (std::exchange(reported_, true) || !state_.config.on_fault) return;
-  state_.config.on_fault(*state_.fault);
+  if (std::exchange(reported_, true) || !state_.config().on_fault) return;
+  state_.config().on_fault(state_.fault());
 }
 
 bool Group::CompleteAllFailed() { return submissions_.CompleteAll(failure_.code()); }
@@ -345,15 +322,15 @@ bool Group::CompleteAllFailed() { return submissions_.CompleteAll(failure_.code(
 void Group::Fail(const absl::Status& reason) {
   if (!failure_.ok()) return;
   failure_ = reason.ok() ? absl::CancelledError("the communicator was ended") : reason;
-  state_.lanes.clear();
+  state_.CloseLanes();
   submissions_.MarkFailed(failure_);
   held_.reset();
-  while (!state_.window.empty()) state_.window.Pop()->Finish();
+  while (!state_.window().empty()) state_.window().Pop()->Finish();
   CompleteAllFailed();
   ahead_.reset();
   last_program_.reset();
   spare_.clear();
-  state_.keys.Wipe();
+  state_.WipeKeys();
 }
 
 }  // namespace caravan::engine

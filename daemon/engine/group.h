@@ -13,11 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/engine/engine.h"
 #include "daemon/engine/group_state.h"
 #include "daemon/engine/receiver.h"
 #include "daemon/engine/sender.h"
 #include "daemon/engine/submissions.h"
+#include "daemon/engine/types.h"
 
 namespace caravan::engine {
 
@@ -25,7 +25,7 @@ class Group {
  public:
   // InvalidArgument when the configuration contradicts itself.
   static absl::StatusOr<std::unique_ptr<Group>> Create(GroupConfig config,
-                                                       const Engine::Options& options);
+                                                       const EngineOptions& options);
 
   // Does what can be done without waiting. True when anything moved.
   bool Turn(int64_t now_ns);
@@ -39,15 +39,15 @@ class Group {
   // When the oldest operation's time is up (steady clock), or INT64_MAX.
   int64_t deadline_ns() const;
 
-  const crypto::EpochId& epoch() const { return state_.config.epoch; }
+  const crypto::EpochId& epoch() const { return state_.config().epoch; }
   std::vector<int> wake_fds() const;
-  std::vector<std::unique_ptr<Lane>>& lanes() { return state_.lanes; }
+  const std::vector<std::unique_ptr<Lane>>& lanes() const { return state_.lanes(); }
   GroupStatus Status() const;
   absl::StatusOr<std::string> Describe(uint64_t sequence) const;
   absl::StatusOr<Wait> DescribeWait(int64_t now_ns);
 
  private:
-  Group(GroupConfig config, const Engine::Options& options, Submissions submissions);
+  Group(GroupConfig config, const EngineOptions& options, Submissions submissions);
   bool TakeSubmissions();
   void RaiseSubmission(const absl::Status& bad);
   // Whether its plan fits beside those that are outstanding.
@@ -55,7 +55,6 @@ class Group {
   bool StartOperation(Submission submission);
   std::unique_ptr<Operation> MakeOperation(std::shared_ptr<const Program> program,
                                            uint64_t sequence);
-  uint64_t* NextSequence(const collective::OperationSpec& spec);
   bool ReleaseOperations();
   bool RunLocalSteps();
   bool CompleteOperations();
@@ -67,7 +66,7 @@ class Group {
   const std::vector<uint16_t>& PeersWaitedFor(int64_t now_ns);
   void ReportFault();
 
-  const Engine::Options options_;
+  const EngineOptions options_;
   GroupState state_;
   Submissions submissions_;
   std::optional<Submission> held_;                // taken, waits for room
@@ -80,7 +79,6 @@ class Group {
   std::unique_ptr<Operation> ahead_;
   std::shared_ptr<const Program> last_program_;
   uint64_t first_unreleased_ = 0;
-  int64_t oldest_since_ns_ = 0;  // when the last operation ended, or the first turn was
   // Whom the oldest operation waited for when somebody asked.
   struct Standstill {
     int64_t progress_ns = 0;

@@ -5,7 +5,6 @@
 #ifndef CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_
 #define CARAVAN_DAEMON_ENGINE_GROUP_STATE_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,77 +12,87 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "collective/islands/islands.h"
-#include "daemon/engine/engine.h"
+#include "daemon/engine/held_records.h"
 #include "daemon/engine/lane.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/operation.h"
+#include "daemon/engine/progress.h"
+#include "daemon/engine/sequences.h"
+#include "daemon/engine/types.h"
+#include "daemon/engine/window.h"
 #include "daemon/engine/wire_buffer.h"
-#include "proto/caravan/v1/shared_ring.h"
 
 namespace caravan::engine {
 
-// Outstanding operations by id: at most a ring's capacity, completed in order.
-class OperationWindow {
+class GroupState {
  public:
-  uint64_t begin() const { return begin_; }  // the oldest outstanding
-  uint64_t end() const { return end_; }
-  Operation* Get(uint64_t id) const { return slots_[id % v1::kRingCapacity].get(); }
-  void Push(std::unique_ptr<Operation> operation) {
-    slots_[end_++ % v1::kRingCapacity] = std::move(operation);
-  }
-  std::unique_ptr<Operation> Pop() { return std::move(slots_[begin_++ % v1::kRingCapacity]); }
-  bool empty() const { return begin_ == end_; }
-
- private:
-  std::array<std::unique_ptr<Operation>, v1::kRingCapacity> slots_;
-  uint64_t begin_ = 0;
-  uint64_t end_ = 0;
-};
-
-struct GroupState {
-  GroupState(GroupConfig group_config, const Engine::Options& options);
+  GroupState(GroupConfig config, const EngineOptions& options);
   ~GroupState();
+  GroupState(const GroupState&) = delete;
+  GroupState& operator=(const GroupState&) = delete;
+
+  // Its keys and lanes were moved to where they are used.
+  const GroupConfig& config() const { return config_; }
+  const collective::Islands& islands() const { return islands_; }
+  uint32_t lanes_per_peer() const { return lanes_per_peer_; }
+  // "rank 2 (node-b)", or "ranks 4-5 (node-b)" where they share a node.
+  std::string NameOf(uint16_t rank) const;
+  std::string RanksOf(uint16_t rank) const;  // the same without the node
+
+  const std::vector<std::unique_ptr<Lane>>& lanes() const { return lanes_; }
+  const GroupKeys& keys() const { return keys_; }
+  // The communicator has ended: no record goes or comes any more.
+  void CloseLanes() { lanes_.clear(); }
+  void WipeKeys() { keys_.Wipe(); }
+
+  OperationWindow& window() { return window_; }
+  const OperationWindow& window() const { return window_; }
+  bool IsOldest(const Operation& operation) const {
+    return operation.submission.id == window_.begin();
+  }
+  Sequences& sequences() { return sequences_; }
+  const Sequences& sequences() const { return sequences_; }
+  Progress& progress() { return progress_; }
+  const Progress& progress() const { return progress_; }
+  HeldRecords& held() { return held_; }
+  const HeldRecords& held() const { return held_; }
+  // The first `bytes` of one chunk of plaintext; only this thread reads it.
+  absl::Span<uint8_t> Scratch(uint32_t bytes) { return {scratch_.get(), bytes}; }
+
+  // Before each seal and open.
+  void BeforeStep(const Operation& operation, uint32_t step) const {
+    if (step_hook_) step_hook_(config_.rank, operation.sequence, operation.plan().steps[step]);
+  }
+  // A record of `segment` is wholly in the socket.
+  void Sent(const Lane& lane, const Segment& segment);
 
   // Records the first fault; the group's parts stop at once when there is one.
   void Raise(absl::StatusCode code, uint16_t peer, const Operation* operation, uint16_t phase,
              uint32_t chunk, absl::string_view what, absl::string_view word);
-  // "rank 2 (node-b)", or "ranks 4-5 (node-b)" where they share a node.
-  std::string NameOf(uint16_t rank) const;
-  std::string RanksOf(uint16_t rank) const;  // the same without the node
-  bool faulted() const { return fault.has_value(); }
-  bool IsOldest(const Operation& operation) const {
-    return operation.submission.id == window.begin();
-  }
-  // Before each seal and open.
-  void BeforeStep(const Operation& operation, uint32_t step) const {
-    if (step_hook) step_hook(config.rank, operation.sequence, operation.plan().steps[step]);
-  }
-  // A record of `segment` is wholly in the socket.
-  void Sent(const Lane& lane, const Segment& segment);
+  // More of the fault that was just raised: the peer runs another operation, or who was waited for.
+  void TellMismatch() { fault_->mismatch = true; }
+  void TellWait(absl::Duration waited, std::vector<uint16_t> waits_for);
+  bool faulted() const { return fault_.has_value(); }
+  const Fault& fault() const { return *fault_; }  // there must be one
+
   uint64_t memory_bytes() const;
 
-  GroupConfig config;  // its keys and lanes are moved to where they are used
-  const collective::Islands islands;
-  GroupKeys keys;
-  uint32_t lanes_per_peer = 0;
-  BufferPool pool;
-  Budget shared_budget;   // records for several peers
-  Budget forward_budget;  // records held to be forwarded
-  std::vector<std::unique_ptr<Lane>> lanes;
-  OperationWindow window;
-  AlignedBytes scratch;                // one chunk of plaintext; only this thread reads it
-  uint64_t next_collective = 0;        // sequence numbers
-  std::vector<uint64_t> next_send;     // by destination
-  std::vector<uint64_t> next_receive;  // by source
-  uint64_t change = 1;                 // counts everything that could let a waiting lane go on
-  int64_t now_ns = 0;                  // steady clock at the start of this turn
-  collective::Counters expected;
-  collective::Counters counted;
-  uint64_t operations = 0;
-  uint64_t tag_failures = 0;
-  std::optional<Fault> fault;
-  const StepHook step_hook;
+ private:
+  GroupConfig config_;
+  const collective::Islands islands_;
+  GroupKeys keys_;
+  uint32_t lanes_per_peer_ = 1;
+  HeldRecords held_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  OperationWindow window_;
+  AlignedBytes scratch_;
+  Sequences sequences_;
+  Progress progress_;
+  std::optional<Fault> fault_;
+  const StepHook step_hook_;
 };
 
 }  // namespace caravan::engine

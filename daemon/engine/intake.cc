@@ -50,11 +50,10 @@ absl::Status CheckFields(const v1::SubmitEntry& e) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& entry,
-                                                        absl::string_view name, uint32_t id,
-                                                        uint64_t offset, uint64_t bytes,
-                                                        const BufferTable& buffers) {
-  if (bytes == 0) return std::shared_ptr<SharedMemory>();
+absl::StatusOr<BufferRef> FindRange(const v1::SubmitEntry& entry, absl::string_view name,
+                                    uint32_t id, uint64_t offset, uint64_t bytes,
+                                    const BufferTable& buffers) {
+  if (bytes == 0) return BufferRef();
   std::shared_ptr<SharedMemory> memory = buffers.Find(id);
   if (memory == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("entry ", entry.id, ": ", name, " buffer ", id,
@@ -65,7 +64,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> FindRange(const v1::SubmitEntry& e
         absl::StrCat("entry ", entry.id, ": the ", name, " of ", bytes, " bytes at offset ", offset,
                      " leaves buffer ", id, " of ", memory->size(), " bytes [APPLICATION_BUFFER]"));
   }
-  return memory;
+  return BufferRef{std::move(memory), offset, bytes};
 }
 
 // The counts of an operation whose counts differ by rank. The application may write the buffer
@@ -75,10 +74,10 @@ absl::Status CopyCounts(const v1::SubmitEntry& entry, const IntakeRules& rules,
   const size_t ranks = static_cast<size_t>(rules.islands.ranks());
   const uint64_t bytes = ranks * sizeof(uint64_t);
   const bool both = spec.op == kAllToAllV;
-  auto memory = FindRange(entry, "counts", entry.counts_buffer, entry.counts_offset,
+  auto counts = FindRange(entry, "counts", entry.counts_buffer, entry.counts_offset,
                           both ? 2 * bytes : bytes, *rules.buffers);
-  if (!memory.ok()) return memory.status();
-  const uint8_t* from = (*memory)->data() + entry.counts_offset;
+  if (!counts.ok()) return counts.status();
+  const uint8_t* from = counts->host();
   spec.counts.resize(ranks);
   std::memcpy(spec.counts.data(), from, bytes);
   if (!both) return absl::OkStatus();
@@ -88,12 +87,10 @@ absl::Status CopyCounts(const v1::SubmitEntry& entry, const IntakeRules& rules,
 }
 
 // Ranges may be apart, or in place by NCCL's conventions.
-bool OverlapIsInPlace(const LocalPart& s, uint64_t in_bytes, uint64_t out_bytes, uint16_t rank) {
-  const bool apart = s.input == nullptr || s.output == nullptr || s.input + in_bytes <= s.output ||
-                     s.output + out_bytes <= s.input;
-  if (apart) return true;
-  const collective::InPlace shared = s.spec.InPlaceOffsets(rank);
-  return shared.allowed && s.input + shared.output == s.output + shared.input;
+bool OverlapIsInPlace(const LocalPart& part, uint16_t rank) {
+  if (!part.input.Meets(part.output)) return true;
+  const collective::InPlace shared = part.spec.InPlaceOffsets(rank);
+  return shared.allowed && part.input.offset + shared.output == part.output.offset + shared.input;
 }
 
 // Where each rank has its node the reason is not asked for: telling it takes longer than choosing.
@@ -149,11 +146,9 @@ absl::StatusOr<Submission> CheckEntry(const v1::SubmitEntry& entry, const Intake
   auto output = FindRange(entry, "output", entry.output_buffer, entry.output_offset, out_bytes,
                           *rules.buffers);
   if (!output.ok()) return output.status();
-  if (*input != nullptr) result.input = (*input)->data() + entry.input_offset;
-  if (*output != nullptr) result.output = (*output)->data() + entry.output_offset;
-  result.input_memory = std::move(*input);
-  result.output_memory = std::move(*output);
-  if (!OverlapIsInPlace(result, in_bytes, out_bytes, rules.rank)) {
+  result.input = *std::move(input);
+  result.output = *std::move(output);
+  if (!OverlapIsInPlace(result, rules.rank)) {
     return absl::InvalidArgumentError(
         absl::StrCat("entry ", entry.id, ": input and output of ", spec.Describe(),
                      " overlap and are not in place [APPLICATION_BUFFER]"));

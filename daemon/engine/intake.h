@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "collective/cost/selector.h"
 #include "collective/islands/islands.h"
-#include "daemon/engine/operation.h"
 #include "daemon/engine/shared_memory.h"
+#include "daemon/engine/submission.h"
 #include "proto/caravan/v1/shared_ring.h"
 
 namespace caravan::engine {

@@ -63,14 +63,13 @@ bool Lane::SwapReceived(size_t size, WireBuffer*& empty) {
   return true;
 }
 
+bool Lane::HasRoom(size_t size) const { return Fits(*own_[0], size) || Fits(*own_[1], size); }
+
 WireBuffer* Lane::Reserve(size_t size) {
-  for (int i = 0; i < 2; ++i) {
-    WireBuffer* buffer = own_[current_];
-    if (buffer->users == 0) buffer->fill = 0;
-    if (buffer->fill + size <= pool_->block_size()) return buffer;
-    current_ ^= 1;
-  }
-  return nullptr;
+  if (!Fits(*own_[current_], size)) current_ ^= 1;
+  WireBuffer* buffer = own_[current_];
+  if (buffer->users == 0) buffer->fill = 0;
+  return buffer;
 }
 
 void Lane::Push(const Segment& segment) {

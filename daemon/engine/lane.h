@@ -10,10 +10,11 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "daemon/engine/operation.h"
 #include "daemon/engine/wire_buffer.h"
 
 namespace caravan::engine {
+
+class Operation;
 
 // One record in the queue.
 struct Segment {
@@ -50,7 +51,9 @@ class Lane {
   // Sending.
   bool QueueFull() const { return queued_ == kQueue || queued_bytes_ >= kEnough; }
   bool QueueEmpty() const { return queued_ == 0; }
-  // Space for a record of `size` bytes in one of the lane's own buffers, or null.
+  // Whether one of the lane's own buffers has space for a record of `size` bytes.
+  bool HasRoom(size_t size) const;
+  // The one that has, from its `fill` on. There must be one.
   WireBuffer* Reserve(size_t size);
   void Push(const Segment& segment);
   // One sendmsg(). Each record that is wholly in the socket is handed to `sent`.
@@ -85,6 +88,9 @@ class Lane {
   static constexpr uint32_t kQueue = 32;
   static constexpr uint32_t kEnough = 64 << 10;  // bytes: enough for one system call
 
+  bool Fits(const WireBuffer& buffer, size_t size) const {
+    return (buffer.users == 0 ? 0 : buffer.fill) + size <= pool_->block_size();
+  }
   int64_t SendSome();
 
   const size_t record_size_;

@@ -31,8 +31,7 @@ void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new
   wire_op = static_cast<uint8_t>(plan.spec.op == kRecv ? kSend : plan.spec.op);
   released = false;
   waits_for = 0;
-  progress_ns = 0;
-  counted = {};
+  progress = {};
   forwards_held.assign(plan.slot_classes, 0);
   steps_left = plan.steps.size();
   sends_left = 0;
@@ -58,6 +57,10 @@ void Operation::Prepare(std::shared_ptr<const Program> new_program, uint64_t new
 void Operation::Bind(Submission new_submission, uint64_t conflict) {
   submission = std::move(new_submission);
   waits_for = conflict;
+  host_.clear();
+  for (const LocalPart& part : submission.parts) {
+    host_.push_back({part.input.host(), part.output.host()});
+  }
 }
 
 void Operation::MakeSendable(uint32_t step) {
@@ -92,6 +95,7 @@ void Operation::Finish() {
   keys.Wipe();
   if (!scratch_.empty()) crypto::Wipe(absl::MakeSpan(scratch_));
   submission = Submission();
+  host_.clear();
   program.reset();
 }
 
@@ -99,9 +103,9 @@ uint8_t* Operation::At(const collective::Region& region, uint32_t bytes) {
   if (bytes == 0) return nullptr;
   switch (region.place) {
     case Place::kInput:
-      return submission.parts[region.local].input + region.offset;
+      return host_[region.local].input + region.offset;
     case Place::kOutput:
-      return submission.parts[region.local].output + region.offset;
+      return host_[region.local].output + region.offset;
     case Place::kScratch:
       return scratch_.data() + region.offset;
   }
@@ -136,19 +140,10 @@ crypto::RecordHeader Operation::HeaderOf(uint32_t index, const GroupKeys& group_
 }
 
 bool Operation::Overlaps(const Submission& other) const {
-  const auto meet = [](const uint8_t* a, uint64_t a_size, const uint8_t* b, uint64_t b_size) {
-    return a != nullptr && b != nullptr && a < b + b_size && b < a + a_size;
-  };
-  for (int i = 0; i < plan().local_ranks(); ++i) {
-    const LocalPart& own = submission.parts[i];
-    const uint64_t own_in = plan().input_bytes(i);
-    const uint64_t own_out = plan().output_bytes(i);
-    for (int k = 0; k < plan().local_ranks(); ++k) {
-      const LocalPart& part = other.parts[k];
-      const uint64_t in = part.spec.InputBytes(plan().rank_of(k), plan().ranks());
-      const uint64_t out = part.spec.OutputBytes(plan().rank_of(k), plan().ranks());
-      if (meet(own.output, own_out, part.output, out) ||
-          meet(own.output, own_out, part.input, in) || meet(own.input, own_in, part.output, out)) {
+  for (const LocalPart& own : submission.parts) {
+    for (const LocalPart& part : other.parts) {
+      if (own.output.Meets(part.output) || own.output.Meets(part.input) ||
+          own.input.Meets(part.output)) {
         return true;
       }
     }

@@ -14,27 +14,11 @@
 #include "crypto/record.h"
 #include "daemon/engine/op_keys.h"
 #include "daemon/engine/program.h"
-#include "daemon/engine/shared_memory.h"
+#include "daemon/engine/progress.h"
+#include "daemon/engine/submission.h"
 #include "daemon/engine/wire_buffer.h"
 
 namespace caravan::engine {
-
-// One local rank's side of an operation.
-struct LocalPart {
-  collective::OperationSpec spec;  // algorithm resolved
-  std::shared_ptr<SharedMemory> input_memory;
-  std::shared_ptr<SharedMemory> output_memory;
-  uint8_t* input = nullptr;   // null when nothing is read
-  uint8_t* output = nullptr;  // null when nothing is written
-};
-
-// Checked ring entries: of one rank, or of all that share the node, in their order.
-struct Submission {
-  uint64_t id = 0;
-  absl::InlinedVector<LocalPart, 1> parts;
-
-  const collective::OperationSpec& spec() const { return parts.front().spec; }
-};
 
 class Operation {
  public:
@@ -60,7 +44,7 @@ class Operation {
 
   // step.write = left ⊕ right.
   void Combine(const collective::Step& step, const uint8_t* left, const uint8_t* right);
-  // Where a region starts; null for an empty one.
+  // Where a region starts in this process; null for an empty one.
   uint8_t* At(const collective::Region& region, uint32_t bytes);
   crypto::RecordHeader HeaderOf(uint32_t step, const GroupKeys& keys) const;
 
@@ -77,14 +61,13 @@ class Operation {
   bool released = false;
   uint64_t steps_left = 0;
   uint64_t sends_left = 0;              // records not yet wholly in a socket
-  int64_t progress_ns = 0;              // when it last moved
   std::vector<uint32_t> receives_left;  // by lane
   std::vector<uint32_t> unqueued;       // by lane: sends not yet handed to the lane
   std::vector<uint32_t> unsent;         // by lane: sends not yet wholly in the socket
   std::vector<WireBuffer*> shared;      // records for several peers, by StepInfo::shared
   std::vector<WireBuffer*> forwards;    // held forwards, by StepInfo::forward
   std::vector<uint32_t> forwards_held;  // by slot class
-  collective::Counters counted;
+  OperationProgress progress;
   OpKeys keys;
 
  private:
@@ -92,6 +75,12 @@ class Operation {
   std::vector<uint64_t> ready_;  // a bit per send
   std::vector<uint32_t> hint_;   // by lane: no ready bit below this word
   std::vector<uint8_t> scratch_;
+  // The submission's buffers in this process, by local rank: asked for once, in Bind().
+  struct HostPart {
+    uint8_t* input = nullptr;
+    uint8_t* output = nullptr;
+  };
+  absl::InlinedVector<HostPart, 1> host_;
 };
 
 template <typename Accept>

@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/engine/engine.h"
 #include "daemon/engine/group.h"
+#include "daemon/engine/types.h"
 
 namespace caravan::engine {
 

@@ -6,15 +6,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "collective/algorithms/answerable.h"
 
 namespace caravan::engine {
 
 using collective::Step;
 
 Operation* Receiver::Receiving(Lane& lane) {
-  lane.receive_cursor = std::max(lane.receive_cursor, state_.window.begin());
-  for (; lane.receive_cursor < state_.window.end(); ++lane.receive_cursor) {
-    Operation* operation = state_.window.Get(lane.receive_cursor);
+  lane.receive_cursor = std::max(lane.receive_cursor, state_.window().begin());
+  for (; lane.receive_cursor < state_.window().end(); ++lane.receive_cursor) {
+    Operation* operation = state_.window().Get(lane.receive_cursor);
     if (operation->receives_left[lane.id] > 0) return operation;
   }
   return nullptr;
@@ -33,14 +34,14 @@ Receiver::Match Receiver::MatchHead(Lane& lane) {
     return refuse(absl::StrCat("malformed record: ", header.status().message()),
                   "RECORD_MALFORMED");
   }
-  if (header->suite != state_.config.suite) {
+  if (header->suite != state_.config().suite) {
     return refuse("the record is of another suite", "RECORD_MALFORMED");
   }
   if (!std::equal(header->epoch_prefix.begin(), header->epoch_prefix.end(),
-                  state_.config.epoch.begin())) {
+                  state_.config().epoch.begin())) {
     return refuse("the record is of another epoch", "RECORD_EPOCH");
   }
-  if (header->payload_size > (uint32_t{1} << state_.config.chunk_log2)) {
+  if (header->payload_size > (uint32_t{1} << state_.config().chunk_log2)) {
     return refuse(
         absl::StrCat("a payload of ", header->payload_size, " bytes is larger than a chunk"),
         "RECORD_MALFORMED");
@@ -83,7 +84,7 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
                                " of its stream"),
                   "RECORD_REORDERED");
   }
-  const crypto::RecordHeader expected = operation.HeaderOf(*index, state_.keys);
+  const crypto::RecordHeader expected = operation.HeaderOf(*index, state_.keys());
   if (header != expected) {
     return refuse(
         absl::StrCat("payload ", header.payload_size, ", chunk count ", header.chunk_count,
@@ -98,36 +99,18 @@ Receiver::Match Receiver::MatchExpected(Lane& lane, Operation& operation,
 }
 
 bool Receiver::MayRun(const Operation& operation, uint32_t step) const {
-  if (!operation.Ready(step)) return false;
-  if (operation.program->info(step).forward == kNone) return true;
-  const collective::Plan& plan = operation.plan();
-  return operation.forwards_held[plan.steps[step].slot_class] < plan.class_slots &&
-         state_.forward_budget.Allows(state_.IsOldest(operation));
+  return operation.Ready(step) &&
+         state_.held().MayHold(operation, step, state_.IsOldest(operation));
 }
 
-void Receiver::Place(Operation& operation, uint32_t index) {
+void Receiver::Place(Operation& operation, uint32_t index, absl::Span<const uint8_t> plaintext) {
   const Step& step = operation.plan().steps[index];
   if (step.bytes == 0) return;
   if (step.reduce) {
-    operation.Combine(step, operation.At(step.read, step.bytes), state_.scratch.get());
+    operation.Combine(step, operation.At(step.read, step.bytes), plaintext.data());
   } else {
-    std::memcpy(operation.At(step.write, step.bytes), state_.scratch.get(), step.bytes);
+    std::memcpy(operation.At(step.write, step.bytes), plaintext.data(), step.bytes);
   }
-}
-
-void Receiver::Hold(Lane& lane, Operation& operation, uint32_t index,
-                    absl::Span<const uint8_t> record) {
-  const StepInfo& info = operation.program->info(index);
-  WireBuffer* slot = state_.pool.Take();
-  if (!lane.SwapReceived(record.size(), slot)) {
-    std::memcpy(slot->data.get(), record.data(), record.size());
-  }
-  slot->users = info.send_count;
-  slot->fill = static_cast<uint32_t>(record.size());
-  operation.forwards[info.forward] = slot;
-  ++operation.forwards_held[operation.plan().steps[index].slot_class];
-  state_.forward_budget.Take();
-  operation.MakeSendable(index);
 }
 
 std::string Receiver::DescribeBrokenTag(const Operation& operation, const Step& step) const {
@@ -151,25 +134,23 @@ bool Receiver::Open(Lane& lane, Operation& operation, uint32_t index,
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
   auto cipher = operation.keys.Get(info.key);
+  const absl::Span<uint8_t> plaintext = state_.Scratch(step.bytes);
   absl::Status opened = cipher.status();
-  if (cipher.ok()) opened = (*cipher)->Open(record, {state_.scratch.get(), step.bytes});
+  if (cipher.ok()) opened = (*cipher)->Open(record, plaintext);
   if (absl::IsDataLoss(opened)) {
-    ++state_.tag_failures;
+    state_.progress().CountTagFailure();
     state_.Raise(absl::StatusCode::kDataLoss, lane.peer, &operation, step.phase, step.chunk,
                  DescribeBrokenTag(operation, step), "RECORD_TAG");
     return false;
   }
   if (!opened.ok()) {
-    state_.Raise(opened.code(), state_.config.rank, &operation, step.phase, step.chunk,
+    state_.Raise(opened.code(), state_.config().rank, &operation, step.phase, step.chunk,
                  absl::StrCat("opening failed: ", opened.message()), "OPEN");
     return false;
   }
   operation.keys.Used(info.key);
-  operation.counted.opened += step.bytes;
-  ++operation.counted.records_opened;
-  state_.counted.opened += step.bytes;
-  ++state_.counted.records_opened;
-  Place(operation, index);
+  state_.progress().CountOpened(operation.progress, step.bytes);
+  Place(operation, index, plaintext);
   return true;
 }
 
@@ -179,16 +160,17 @@ bool Receiver::Accept(Lane& lane, absl::Span<const uint8_t> record) {
   state_.BeforeStep(operation, index);
   const Step& step = operation.plan().steps[index];
   const StepInfo& info = operation.program->info(index);
-  operation.counted.received += step.bytes;
-  state_.counted.received += step.bytes;
+  state_.progress().CountReceived(operation.progress, step.bytes);
   // What is only sent on is sealed for another rank, which will judge it.
   const bool opens = step.kind == collective::StepKind::kOpen;
   if (opens && !Open(lane, operation, index, record)) return false;
-  if (info.forward != kNone) Hold(lane, operation, index, record);
+  if (info.forward != kNone) {
+    state_.held().Hold(operation, index, lane, record);
+    operation.MakeSendable(index);
+  }
   --operation.receives_left[lane.id];
-  operation.progress_ns = state_.now_ns;
   operation.Ran(index);
-  ++state_.change;
+  state_.progress().Moved(operation.progress);
   return true;
 }
 
@@ -199,7 +181,7 @@ bool Receiver::Parse(Lane& lane) {
       const Match match = MatchHead(lane);
       if (match == Match::kFault) return true;
       if (match == Match::kWait) {
-        lane.parked_at = state_.change;
+        lane.parked_at = state_.progress().change();
         return moved;
       }
     }
@@ -210,7 +192,7 @@ bool Receiver::Parse(Lane& lane) {
       return true;
     }
     if (!MayRun(*lane.head.operation, lane.head.step)) {
-      lane.parked_at = state_.change;
+      lane.parked_at = state_.progress().change();
       return moved;
     }
     const size_t size = lane.head.size;
@@ -223,7 +205,7 @@ bool Receiver::Parse(Lane& lane) {
 
 bool Receiver::Turn(Lane& lane) {
   bool moved = false;
-  if (lane.parked_at != 0 && lane.parked_at != state_.change) {
+  if (lane.parked_at != 0 && lane.parked_at != state_.progress().change()) {
     lane.parked_at = 0;
     moved = Parse(lane);
   }
@@ -247,8 +229,8 @@ void Receiver::CheckEnded(Lane& lane) {
                  "RECORD_TRUNCATED");
     return;
   }
-  for (uint64_t id = state_.window.begin(); id < state_.window.end(); ++id) {
-    const Operation* operation = state_.window.Get(id);
+  for (uint64_t id = state_.window().begin(); id < state_.window().end(); ++id) {
+    const Operation* operation = state_.window().Get(id);
     const bool receives = operation->receives_left[lane.id] > 0 && lane.received().empty();
     if (!(lane.receive_ended && receives) && operation->unsent[lane.id] == 0) continue;
     const std::string peer = state_.NameOf(lane.peer);
@@ -256,7 +238,7 @@ void Receiver::CheckEnded(Lane& lane) {
         absl::StatusCode::kUnavailable, lane.peer, operation, 0, 0,
         lane.failed_here()
             ? absl::StrCat("the connection with ", peer, " failed at ",
-                           state_.NameOf(state_.config.rank), ": ", std::strerror(lane.error))
+                           state_.NameOf(state_.config().rank), ": ", std::strerror(lane.error))
             : absl::StrCat(peer, " left the communicator: its connection is closed"),
         lane.failed_here() ? "CONNECTION_FAILED" : "PEER_CLOSED");
     return;
@@ -265,9 +247,10 @@ void Receiver::CheckEnded(Lane& lane) {
 
 bool Receiver::IsPast(const Lane& lane, const crypto::RecordHeader& header) const {
   const auto send = static_cast<uint8_t>(collective::Operation::kSend);
-  uint64_t first = header.op == send ? state_.next_receive[lane.peer] : state_.next_collective;
-  for (uint64_t id = lane.receive_cursor; id < state_.window.end(); ++id) {
-    const Operation* operation = state_.window.Get(id);
+  uint64_t first = header.op == send ? state_.sequences().next_receive(lane.peer)
+                                     : state_.sequences().next_collective();
+  for (uint64_t id = lane.receive_cursor; id < state_.window().end(); ++id) {
+    const Operation* operation = state_.window().Get(id);
     const collective::OperationSpec& spec = operation->plan().spec;
     const bool same = header.op == send
                           ? spec.op == collective::Operation::kRecv && spec.peer == lane.peer
@@ -282,10 +265,10 @@ bool Receiver::IsAuthentic(const crypto::RecordHeader& header, absl::Span<const 
   slot.source = header.source;
   slot.destination = header.destination;
   slot.phase = header.phase;
-  slot.superchunk = crypto::SuperchunkOf(header.chunk, state_.config.chunk_log2);
-  auto cipher = state_.keys.Derive(slot, header.op, header.sequence);
+  slot.superchunk = crypto::SuperchunkOf(header.chunk, state_.config().chunk_log2);
+  auto cipher = state_.keys().Derive(slot, header.op, header.sequence);
   if (!cipher.ok()) return false;
-  return (*cipher)->Open(record, {state_.scratch.get(), header.payload_size}).ok();
+  return (*cipher)->Open(record, state_.Scratch(header.payload_size)).ok();
 }
 
 void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
@@ -300,7 +283,7 @@ void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
       absl::StrCat(std::string(Name(static_cast<collective::Operation>(header.op))), " sequence ",
                    header.sequence, " from rank ", header.source);
   const bool passes =
-      header.destination != crypto::kEveryDestination && header.destination != state_.config.rank;
+      header.destination != crypto::kEveryDestination && header.destination != state_.config().rank;
   if (passes) {
     raise(absl::StatusCode::kDataLoss,
           absl::StrCat("a record that claims to be ", claim, " to rank ", header.destination,
@@ -308,7 +291,7 @@ void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
                        "another operation, or the record was moved"),
           "RECORD_UNEXPECTED");
   } else if (!IsAuthentic(header, record)) {
-    ++state_.tag_failures;
+    state_.progress().CountTagFailure();
     raise(absl::StatusCode::kDataLoss,
           absl::StrCat("a record that claims to be ", claim, " has a tag that does not match"),
           "RECORD_TAG");
@@ -325,7 +308,7 @@ void Receiver::Refuse(Lane& lane, absl::Span<const uint8_t> record) {
                        "): all ranks must submit the same operations with the same sizes and "
                        "types in the same order"),
           "OPERATION_MISMATCH");
-    state_.fault->mismatch = true;
+    state_.TellMismatch();
   } else {
     raise(absl::StatusCode::kDataLoss, absl::StrCat("a record of ", claim, " is out of order"),
           "RECORD_UNEXPECTED");

@@ -35,10 +35,9 @@ class Receiver {
   // Opens the record and puts it in place. False on a fault.
   bool Open(Lane& lane, Operation& operation, uint32_t step, absl::Span<const uint8_t> record);
   bool Accept(Lane& lane, absl::Span<const uint8_t> record);
-  void Place(Operation& operation, uint32_t step);
+  void Place(Operation& operation, uint32_t step, absl::Span<const uint8_t> plaintext);
   // What is wrong with a record whose tag does not match, and who had it in hand.
   std::string DescribeBrokenTag(const Operation& operation, const collective::Step& step) const;
-  void Hold(Lane& lane, Operation& operation, uint32_t step, absl::Span<const uint8_t> record);
   // A whole record that belongs to another operation: finds out what it is and raises the fault.
   void Refuse(Lane& lane, absl::Span<const uint8_t> record);
   bool IsAuthentic(const crypto::RecordHeader& header, absl::Span<const uint8_t> record);

@@ -22,10 +22,12 @@ class Sender {
   // The oldest operation that has still something to hand to `lane`, or null.
   Operation* Sending(Lane& lane);
   bool Fill(Lane& lane);
+  // Whether the step may go as far as memory that lanes share goes.
   bool MayTake(const Operation& operation, uint32_t step) const;
-  // False when the lane's own buffers are full, or on a fault.
-  bool Enqueue(Lane& lane, Operation& operation, uint32_t step, size_t record_size,
-               WireBuffer* space);
+  // Whether there is room in the lane's own buffers, where the record needs them.
+  static bool HasRoom(const Lane& lane, const Operation& operation, uint32_t step);
+  // Of a step for which both are true. False on a fault.
+  bool Enqueue(Lane& lane, Operation& operation, uint32_t step);
   bool Seal(Operation& operation, uint32_t step, absl::Span<uint8_t> record);
 
   GroupState& state_;

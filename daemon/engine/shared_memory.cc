@@ -58,7 +58,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(const char* n
 }
 
 SharedMemory::~SharedMemory() {
-  munmap(data_, mapped_);
+  munmap(data(), mapped_);
   close(fd_);
 }
 

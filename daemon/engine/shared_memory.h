@@ -10,30 +10,26 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
+#include "daemon/engine/buffer_ref.h"
 
 namespace caravan::engine {
 
 // A memfd that can neither shrink nor grow (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), mapped
 // read-write here. Shared by reference: an operation in flight keeps it mapped.
-class SharedMemory {
+class SharedMemory final : public Memory {
  public:
   // `size` > 0, rounded up to whole pages. ResourceExhausted when memory or descriptors run out.
   static absl::StatusOr<std::shared_ptr<SharedMemory>> Create(const char* name, uint64_t size);
   ~SharedMemory();
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
 
   int fd() const { return fd_; }
-  uint8_t* data() const { return data_; }
-  uint64_t size() const { return size_; }      // as asked for
+  uint8_t* data() const { return host(); }     // size() bytes, as asked for
   uint64_t mapped() const { return mapped_; }  // whole pages
 
  private:
   SharedMemory(int fd, uint8_t* data, uint64_t size, uint64_t mapped)
-      : fd_(fd), data_(data), size_(size), mapped_(mapped) {}
+      : Memory(data, size), fd_(fd), mapped_(mapped) {}
   int fd_;
-  uint8_t* data_;
-  uint64_t size_;
   uint64_t mapped_;
 };
 

@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/engine/engine.h"
 #include "daemon/engine/intake.h"
-#include "daemon/engine/operation.h"
 #include "daemon/engine/ring.h"
+#include "daemon/engine/submission.h"
+#include "daemon/engine/types.h"
 
 namespace caravan::engine {
 
