@@ -40,6 +40,7 @@ lint_sources() {
   [ -z "$found" ] || complain "left open: $found"
   found="$(git grep -lI 'PRIVATE ''KEY-----' || true)"
   [ -z "$found" ] || complain "private keys in the tree: $found"
+  tools/dev/rooms.sh --check || broken=1
   [ "$broken" = 0 ] && say "nothing to complain about"
 }
 
