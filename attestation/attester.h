@@ -25,7 +25,8 @@ class Attester {
   virtual ~Attester() = default;
   // Fresh evidence that carries `report_data`. Unavailable when the TEE is busy (try again).
   virtual absl::StatusOr<EvidenceSet> Collect(const ReportData& report_data) = 0;
-  // The same for a session, which is more than a CPU needs to know, and what devices beside it do.
+  // Collects for a session, which is more than a CPU needs to know, and what devices beside it
+  // need.
   virtual absl::StatusOr<EvidenceSet> CollectFor(const EvidenceRequest& request) {
     return Collect(request.report_data);
   }
@@ -49,7 +50,7 @@ class Appraiser {
   virtual ~Appraiser() = default;
   virtual Appraisal Appraise(const EvidenceSet& evidence, const ReportData& expected,
                              absl::Time now) const = 0;
-  // The same for a session: devices beside the CPU can be verified with this one alone.
+  // Appraises for a session: devices beside the CPU can be verified by this function alone.
   virtual Appraisal AppraiseFor(const EvidenceSet& evidence, const EvidenceRequest& expected,
                                 absl::Time now) const {
     return Appraise(evidence, expected.report_data, now);

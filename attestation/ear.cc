@@ -81,8 +81,8 @@ bool IsAnyAttesters(const Check& check) {
                      [&](const Attester& attester) { return Belongs(check, attester.prefix); });
 }
 
-// Of the attester's own checks and of those that speak of the whole; where the whole is only good
-// for a warning, so is its part.
+// The status by the attester's own checks and by those that speak of the whole; where the whole is
+// only good for a warning, so is its part.
 Verdict StatusOf(const Appraisal& appraisal, std::string_view prefix) {
   bool failed = false, missing = appraisal.checks.empty();
   bool warned = appraisal.verdict != Verdict::kAffirming;

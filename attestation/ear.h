@@ -43,7 +43,7 @@ std::string EarClaims(const Appraisal& appraisal, const EarOptions& options);
 // "runtime-opaque". A claim that is absent says nothing; 0 says that something needed was missing.
 using TrustVector = std::map<std::string, int>;
 
-// Of the attester whose checks' ids begin with `prefix` ("SNP_").
+// The vector of the attester whose checks' ids begin with `prefix` ("SNP_").
 TrustVector TrustVectorOf(const Appraisal& appraisal, std::string_view prefix);
 
 }  // namespace caravan::attestation

@@ -50,8 +50,8 @@ struct Endorsements {
   std::vector<std::string> documents = {};
   std::vector<std::string> rims = {};            // NVIDIA's signed XML, byte for byte
   std::vector<std::string> ocsp_responses = {};  // DER
-  // Of these, and of the certificates that come with evidence: signatures that held before need no
-  // second check (known_signatures.h). Null: every one is checked each time.
+  // Signatures of these and of the certificates that come with evidence: what was valid before
+  // needs no second check (known_signatures.h). Null: every one is checked each time.
   std::shared_ptr<KnownSignatures> known_signatures = nullptr;
 };
 

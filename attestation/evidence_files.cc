@@ -69,8 +69,8 @@ absl::Status CheckOneMachine(const std::vector<Part>& parts) {
   return absl::OkStatus();
 }
 
-// Of the attributes of a configfs-tsm report (Linux, Documentation/ABI/testing/configfs-tsm-report)
-// those that hold evidence; auxblob may be empty.
+// Keeps those attributes of a configfs-tsm report that hold evidence (Linux,
+// Documentation/ABI/testing/configfs-tsm-report); auxblob may be empty.
 std::map<std::string, std::string> TsmFiles(const std::map<std::string, std::string>& files) {
   std::map<std::string, std::string> kept = {{"outblob", files.at("outblob")}};
   const auto table = files.find("auxblob");

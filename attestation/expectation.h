@@ -40,7 +40,8 @@ class ReportDataExpectation {
   static ReportDataExpectation Exactly(const ReportData& data) {
     return {data, DeviceExpectation::Unknown(), std::nullopt};
   }
-  // The same, and of each device its own nonce (ExpectedOfDevice in composite.h).
+  // Expects the session's report data, and of each device its own nonce (ExpectedOfDevice in
+  // composite.h).
   static ReportDataExpectation OfSession(const EvidenceRequest& request) {
     return {request.report_data, DeviceExpectation::Unknown(), request};
   }
@@ -55,7 +56,7 @@ class ReportDataExpectation {
   }
 
   const std::optional<ReportData>& data() const { return data_; }
-  // Of devices without a nonce of their own each.
+  // What is expected of devices that have no nonce of their own each.
   const DeviceExpectation& devices() const { return devices_; }
   const std::optional<EvidenceRequest>& session() const { return session_; }
 

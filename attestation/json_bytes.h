@@ -17,7 +17,7 @@ namespace caravan::attestation {
 // text.
 std::optional<std::string> TextBytes(const std::string& text);
 
-// The same of a member, which may also be an array of numbers from 0 to 255; nullopt for a null
+// The bytes of a member, which may also be an array of numbers from 0 to 255; nullopt for a null
 // pointer and for every other value.
 std::optional<std::string> JsonBytes(const base::JsonValue* value);
 

@@ -23,12 +23,12 @@ namespace caravan::attestation {
 Appraisal Verify(const EvidenceSet& evidence, const Endorsements& endorsements,
                  const Policy& policy, const ReportData& expected, absl::Time now);
 
-// The same for a session, whose devices answer nonces of their own (composite.h). With `expected`
+// Verifies for a session, whose devices answer nonces of their own (composite.h). With report data
 // alone, as above, devices beside the CPU cannot be verified.
 Appraisal VerifyFor(const EvidenceSet& evidence, const Endorsements& endorsements,
                     const Policy& policy, const EvidenceRequest& expected, absl::Time now);
 
-// The same for tools that look at stored evidence, where report data may go unchecked on purpose.
+// Verifies stored evidence, for tools: report data may go unchecked there on purpose.
 Appraisal VerifyStored(const EvidenceSet& evidence, const Endorsements& endorsements,
                        const Policy& policy, const ReportDataExpectation& expected, absl::Time now);
 

@@ -76,7 +76,7 @@ TEST_F(Verifier, RefusesKindsWithoutRulesInThePolicy) {
   }
 }
 
-// The same evidence counted twice.
+// One CPU's evidence counted twice.
 TEST_F(Verifier, RefusesTheSameCpuTwice) {
   EvidenceSet set = evidence_;
   set.items.push_back(set.items[0]);

@@ -131,7 +131,7 @@ std::optional<EvidenceKind> GuessKind(std::string_view bytes) {
   return std::nullopt;
 }
 
-// Of no text, but for vTPMs' JSON.
+// Takes input that is no text, except the JSON of vTPMs.
 absl::StatusOr<EvidenceSet> TakeRaw(std::string_view raw, std::optional<EvidenceKind> kind) {
   if (!kind.has_value()) kind = GuessKind(raw);
   if (!kind.has_value()) {
@@ -164,7 +164,7 @@ absl::StatusOr<EvidenceSet> TakeCpu(CpuJson cpu, std::optional<EvidenceKind> kin
   return JsonProblem(absl::StrCat("over ", kMaxCertificates, " certificates"));
 }
 
-// Of a CPU, of devices, or of both.
+// Takes JSON that holds evidence of a CPU, of devices, or of both.
 absl::StatusOr<EvidenceSet> TakeJson(std::string_view text, std::optional<EvidenceKind> kind) {
   const absl::StatusOr<base::JsonValue> document = base::ParseJson(text);
   if (!document.ok()) {

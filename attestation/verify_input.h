@@ -29,7 +29,7 @@ inline constexpr size_t kMaxEndorsements = 4096;  // certificates, lists and doc
 absl::StatusOr<EvidenceSet> DetectEvidence(std::string_view bytes,
                                            std::optional<EvidenceKind> kind = std::nullopt);
 
-// The same of a folder, whose files are given by name: the parts of a vTPM's evidence
+// Takes a folder, whose files are given by name: the parts of a vTPM's evidence
 // (tpm/input.h); the attributes of Linux's configfs-tsm, "outblob" and "auxblob" among them; or one
 // CPU's evidence, some devices' or both, each in a file as above. Certificates in PEM, DER or a
 // certificate table belong to the evidence that they are named after ("gpu.0.pem" to "gpu.0"), or

@@ -62,7 +62,7 @@ class VerifyInput : public testing::Test {
   Evidence item_;
 };
 
-// Of what is reserved today a later firmware may use more: the verifier names it.
+// A later firmware may use more of what is reserved today: the verifier names it.
 TEST_F(VerifyInput, TakesAReportWithABitThatNobodyKnows) {
   for (const size_t at : {0x4C, 0x4F}) {
     item_.report[at] = '\x80';

@@ -31,7 +31,7 @@ class ConfigfsTsm : public testing::Test {
   absl::StatusOr<std::unique_ptr<attestation::Attester>> Make(ConfigfsTsmOptions options = {}) {
     return MakeConfigfsTsmAttester(std::make_unique<FakeTsmTree>(&world_), options);
   }
-  // Of an attester that could be made before things went wrong.
+  // Collects from an attester that could be made before things went wrong.
   absl::StatusOr<attestation::EvidenceSet> Collect(std::map<std::string, int> errors = {}) {
     auto attester = Make();
     EXPECT_TRUE(attester.ok()) << attester.status();

@@ -47,7 +47,7 @@ class Nvml : public testing::Test {
     EXPECT_EQ(script_->initialised, 0) << "the library was left initialised";
     dlclose(handle_);
   }
-  // Of an attester that could be made before things went wrong.
+  // Collects from an attester that could be made before things went wrong.
   absl::StatusOr<attestation::Evidence> CollectAfter(void (*spoil)(FakeNvmlScript*)) {
     auto attester = MakeNvmlAttester(options_);
     EXPECT_TRUE(attester.ok()) << attester.status();

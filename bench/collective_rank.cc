@@ -102,7 +102,7 @@ class CollectiveRank : public Rank {
       case CollectiveKind::kAllGather:
       case CollectiveKind::kGather: {
         if (options_.kind == CollectiveKind::kGather && !root) return 0;
-        // Of each rank's input: its first block, or the block for this rank.
+        // From each rank's input comes its first block, or the block for this rank.
         const uint64_t first = options_.kind == CollectiveKind::kAllToAll ? rank_ * count : 0;
         uint64_t wrong = 0;
         for (int r = 0; r < ranks_; ++r) {

@@ -121,7 +121,7 @@ TEST(AzureSnp, IsRefusedWithAQuoteByAnotherKey) {
   EXPECT_THAT(run.failed, Contains("VTPM_SIGNATURE"));
 }
 
-// The same report with the quote that belongs to it.
+// That report with the quote that belongs to it.
 TEST(AzureSnp, PassesFromAFolder) {
   CARAVAN_REQUIRE_VECTORS();
   std::string folder = testing::TempDir() + "/azure_XXXXXX";

@@ -54,7 +54,7 @@ class Cache {
   // like name the path.
   static absl::StatusOr<std::unique_ptr<Cache>> Open(const std::string& folder,
                                                      CacheLimits limits = {});
-  // The same for reading alone: makes nothing. A folder that is not there is an empty cache.
+  // Opens for reading alone and makes nothing. A folder that is not there is an empty cache.
   static std::unique_ptr<Cache> OpenForReading(const std::string& folder);
 
   struct Found {

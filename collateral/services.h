@@ -20,7 +20,7 @@ inline constexpr char kIntelPcs[] = "https://api.trustedservices.intel.com";
 struct Services {
   std::string kds = "https://kdsintf.amd.com";
   std::string pcs = kIntelPcs;  // or a PCCS: "https://pccs.example:8081"
-  // Of Intel's root; empty: Intel's own place, or the PCCS's where `pcs` is one.
+  // Where the CRL of Intel's root is; empty: Intel's own place, or the PCCS's where `pcs` is one.
   std::string root_crl = {};
   std::string rim = "https://rim.attestation.nvidia.com/v1/rim";
   std::string ocsp = "https://ocsp.ndis.nvidia.com";

@@ -108,8 +108,8 @@ struct OperationSpec {
   friend bool operator==(const OperationSpec&, const OperationSpec&) = default;
 
   uint64_t bytes() const { return count * SizeOf(dtype); }
-  // Of the whole vector: all ranks' blocks where `count` is of one. AllToAllV: what this rank
-  // sends.
+  // The bytes of the whole vector: all ranks' blocks where `count` is of one. AllToAllV: what this
+  // rank sends.
   uint64_t WholeBytes(int size) const;
   // What the caller must provide; counts must have been validated.
   uint64_t InputBytes(int rank, int size) const;

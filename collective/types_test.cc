@@ -222,7 +222,7 @@ TEST(Canonical, HoldsTheCountsThatAllRanksKnow) {
   const std::string before = spec.Canonical();
   std::swap(spec.counts[0], spec.counts[1]);
   EXPECT_NE(spec.Canonical(), before);
-  // Of a pair's count only its two ends know.
+  // Only its two ends know a pair's count.
   spec = VForm(Operation::kAllToAllV);
   OperationSpec other = spec;
   other.counts = {9, 2, 9, 9};

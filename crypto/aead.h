@@ -78,7 +78,7 @@ class Aead {
   // once.
   virtual bool ReadsPlaintextOnce() const = 0;
 
-  // The same of Open and each ciphertext byte.
+  // Whether Open reads each ciphertext byte once.
   virtual bool ReadsCiphertextOnce() const { return false; }
 };
 

@@ -83,7 +83,7 @@ class RecordCipherFactory {
 
 // The real one: op keys from `parent`, AEAD by BestEngine(suite). Never null.
 std::unique_ptr<RecordCipherFactory> SealedRecords();
-// The same with a fixed engine, for tests and benchmarks.
+// Sealed records with a fixed engine, for tests and benchmarks.
 std::unique_ptr<RecordCipherFactory> SealedRecordsWith(Engine engine);
 
 }  // namespace caravan::crypto

@@ -145,7 +145,7 @@ absl::Status Node::LearnRates() {
   root_facts_.choices = *std::move(choices);
   root_facts_.link_bytes_per_second =
       static_cast<double>(config_.selector().link_mbit_per_second()) * 1e6 / 8;
-  // Of real ciphers, whatever this daemon seals with: a benchmark's daemons choose alike.
+  // Real ciphers are measured, whatever this daemon seals with: a benchmark's daemons choose alike.
   auto calibration = engine::Calibrate(*crypto::SealedRecords());
   if (!calibration.ok()) {
     base::Log(base::Level::kWarning, "rates not measured: algorithms are chosen by default ones",

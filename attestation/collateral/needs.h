@@ -26,7 +26,7 @@ struct CollateralNeeds {
 // software stand-in's evidence needs nothing. InvalidArgument: the evidence is malformed.
 absl::StatusOr<CollateralNeeds> RequiredCollateral(const Evidence& evidence,
                                                    const Endorsements& at_hand);
-// Of all items of a set.
+// What all items of a set need.
 absl::StatusOr<CollateralNeeds> RequiredCollateral(const EvidenceSet& set,
                                                    const Endorsements& at_hand);
 

@@ -35,7 +35,7 @@ struct TcbInfoSpec {
 };
 std::string TcbInfoBody(const TcbInfoSpec& spec);
 
-// Of a quoting enclave whose MRSIGNER is 32 times 0xDC.
+// The identity of a quoting enclave whose MRSIGNER is 32 times 0xDC.
 struct QeIdentitySpec {
   std::string id = "TD_QE";  // or "QE"
   int evaluation_number = 0;

@@ -47,7 +47,7 @@ crypto::Sha256Digest PcrDigest(const tpm::PcrValues& pcrs);
 
 // RSASSA-PKCS1-v1_5 with SHA-256.
 absl::StatusOr<std::string> SignRsa(EVP_PKEY* key, std::string_view message);
-// The same as a TPMT_SIGNATURE.
+// Wraps the signature as a TPMT_SIGNATURE.
 std::string WrapSignature(std::string_view signature);
 
 // TPMT_PUBLIC.

@@ -16,7 +16,7 @@ constexpr absl::Duration kLifetime = absl::Hours(24 * 365 * 10);
 constexpr absl::Duration kClockSkew = absl::Hours(24);
 constexpr char kCaName[] = "Intel SGX PCK Platform CA", kRootName[] = "Intel SGX Root CA",
                kSignerName[] = "Intel SGX TCB Signing", kPckName[] = "Intel SGX PCK Certificate";
-// Of the platform; the levels below ask for them.
+// What the platform has; the levels below ask for it.
 constexpr uint8_t kSgxSvn = 8;
 constexpr uint16_t kPceSvn = 11;
 constexpr char kLevelDate[] = "2024-11-13";

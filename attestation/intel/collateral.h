@@ -82,8 +82,8 @@ struct SignedDocument {
 // NotFound when the text is JSON but neither of them; InvalidArgument when it is malformed.
 absl::StatusOr<SignedDocument> ParseSignedDocument(std::string_view text);
 
-// Of a document's body. InvalidArgument naming the member: one that is missing, malformed, out of
-// range, or a tcbStatus that is not known. Members with other names are left alone.
+// Parse a document's body. InvalidArgument naming the member: one that is missing, malformed, out
+// of range, or a tcbStatus that is not known. Members with other names are left alone.
 absl::StatusOr<TcbInfo> ParseTcbInfo(std::string_view body);
 absl::StatusOr<EnclaveIdentity> ParseEnclaveIdentity(std::string_view body);
 

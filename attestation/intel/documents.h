@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of all of Intel's signed statements at hand, the two that speak of one quote's platform.
+// Finds, among all of Intel's signed statements at hand, the two that speak of one quote's
+// platform.
 #ifndef CARAVAN_ATTESTATION_INTEL_DOCUMENTS_H_
 #define CARAVAN_ATTESTATION_INTEL_DOCUMENTS_H_
 

@@ -30,7 +30,7 @@ struct Pck {
   std::string pce_id = {};   // 2 bytes
   std::string fmspc = {};    // 6 bytes
   SgxType sgx_type = SgxType::kStandard;
-  // Of certificates of the platform CA alone.
+  // Only certificates of the platform CA have these.
   std::optional<std::string> platform_instance_id = std::nullopt;  // 16 bytes
   std::optional<bool> dynamic_platform = std::nullopt;
   std::optional<bool> cached_keys = std::nullopt;

@@ -77,7 +77,7 @@ class TestWorld {
   std::string info_id, identity_id, fmspc, pce_id = "0000";
   int evaluation_number = 18;
   absl::Time issue_date = now - absl::Hours(24), next_update = now + absl::Hours(24);
-  // Of the QE identity alone, where it is to differ from the TCB info.
+  // For the QE identity alone, where it is to differ from the TCB info.
   std::optional<int> qe_evaluation_number;
   std::optional<absl::Time> qe_issue_date, qe_next_update;
   std::vector<TestTcbLevel> levels;

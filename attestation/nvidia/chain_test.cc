@@ -221,7 +221,7 @@ TEST(NvidiaRoles, CannotVerifyAChipThatIsNotKnown) {
   world.ExpectRefusedBy("NVIDIA_CHIP", Verdict::kNone);
 }
 
-// The same root and identity vouch for GPUs and switches: only lower names tell them apart.
+// One root and identity vouch for GPUs and for switches: only lower names tell them apart.
 TEST(NvidiaClass, RefusesAGpusReportUnderASwitchsChain) {
   TestWorld world("LS_10");
   TestWorld gpu;

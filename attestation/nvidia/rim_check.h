@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of all manifests at hand, the one of a device's firmware: its signature, its signer, its time.
+// Finds, among all manifests at hand, the one of a device's firmware, and checks its signature, its
+// signer and its time.
 #ifndef CARAVAN_ATTESTATION_NVIDIA_RIM_CHECK_H_
 #define CARAVAN_ATTESTATION_NVIDIA_RIM_CHECK_H_
 

@@ -234,7 +234,7 @@ TEST(NvidiaSignature, RefusesScalarsOfZeroAndTheOrder) {
   const std::string order = absl::HexStringToBytes(
       "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf"
       "581a0db248b0a77aecec196accc52973");
-  // Of r, then of s; empty: as it was signed.
+  // Values for r, then for s; empty: as it was signed.
   const std::string zero(48, '\0');
   const std::pair<std::string, std::string> signatures[] = {
       {zero, ""},   {"", zero},    {order, ""},   {"", order},

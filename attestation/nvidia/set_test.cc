@@ -15,7 +15,7 @@ TEST(NvidiaSet, PassesWhole) {
   EXPECT_EQ(world.Appraise().platform, "insecure nvidia 8 x GH100, 4 x LS_10");
 }
 
-// The same evidence counted twice.
+// One device's evidence counted twice.
 TEST(NvidiaSet, RefusesADeviceThatStandsTwice) {
   for (size_t which : {0, 2}) {
     TestWorld world = TestWorld::Machine(2, 2);

@@ -19,7 +19,7 @@ struct Device {
   DeviceExpectation expected;
 };
 
-// Of the devices whose class a certificate names, whatever became of their checks.
+// Counts the devices whose class a certificate names, whatever became of their checks.
 struct DeviceCounts {
   size_t gpus = 0, switches = 0;
 };

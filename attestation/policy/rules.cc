@@ -48,7 +48,7 @@ constexpr Row kSnp[] = {
     {"CRL", "allow_missing_crl require_insecure_crl"},
 };
 
-// Of TDX and of SGX.
+// Rows for TDX and for SGX.
 constexpr Row kIntel[] = {
     {"POLICY", ""},
     {"DEBUG", "allow_debug"},

@@ -60,7 +60,7 @@ absl::StatusOr<Evidence> Finish(VtpmEvidence evidence, std::vector<std::string> 
   return item;
 }
 
-// Of `size` bytes each; nullopt when some are left over.
+// Splits into values of `kValueSize` bytes; nullopt when some bytes are left over.
 std::optional<std::vector<std::string>> SplitValues(std::string_view bytes) {
   if (bytes.size() % kValueSize != 0 || bytes.size() > kPcrs * kValueSize) return std::nullopt;
   std::vector<std::string> values;

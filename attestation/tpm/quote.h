@@ -52,7 +52,7 @@ absl::StatusOr<std::string_view> RsaSignatureOf(std::string_view bytes);
 inline constexpr uint32_t kFixedTpm = 1 << 1, kFixedParent = 1 << 4, kSensitiveDataOrigin = 1 << 5,
                           kRestricted = 1 << 16, kDecrypt = 1 << 17, kSign = 1 << 18;
 
-// Of an RSA key with SHA-256 names. Views into the bytes that were parsed.
+// An RSA key's public area, with SHA-256 names. Views into the bytes that were parsed.
 struct PublicArea {
   uint32_t attributes = 0;
   std::string_view modulus;

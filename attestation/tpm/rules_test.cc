@@ -246,7 +246,7 @@ TEST_P(Vtpm, IsRefusedWithAnyByteFlipped) {
   // Past the signed part of a quote come PEM certificates, whose line ends nobody signs.
   size_t pem = item.report.find("-----BEGIN");
   size_t pem_end = item.report.rfind("-----END CERTIFICATE-----");
-  // Of a TD report, CPUSVN and MAC are for its machine to check.
+  // CPUSVN and MAC of a TD report are for its machine to check.
   const size_t report_at = kContainerMagic.size() + 4 + kHclHeader;
   const auto unseen = [&](size_t at) {
     if (world.snp() || at < report_at) return false;

@@ -45,7 +45,7 @@ absl::StatusOr<Row> ParseRow(const std::string& line);
 std::string ToJson(const std::vector<Row>& rows);
 absl::Status WriteFile(const std::string& path, const std::string& text);
 
-// Of unsorted values; 0 where there are none. `q` from 0 to 1.
+// The quantile of unsorted values; 0 where there are none. `q` from 0 to 1.
 double Quantile(std::vector<double> values, double q);
 
 }  // namespace caravan::bench

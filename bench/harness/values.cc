@@ -83,7 +83,7 @@ uint64_t ElementSize(const std::string& type) {
 int InputValue(const std::string& redop, int rank, uint64_t index) {
   const int step = static_cast<int>(index % kPeriod);
   if (redop == "prod") return 1 + ((step + rank) & 1);
-  // The same on every rank, so that the average is whole.
+  // Every rank has one value, so that the average is whole.
   if (redop == "avg") return step + 1;
   return (rank + 1) * (step + 1);
 }

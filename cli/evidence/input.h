@@ -15,7 +15,7 @@ namespace caravan::cli {
 // --kind: auto (nullopt), snp, tdx, sgx, nvidia, tpm; InvalidArgument for anything else.
 absl::StatusOr<std::optional<attestation::EvidenceKind>> ParseEvidenceKind(const std::string& name);
 
-// Of one file, or of a folder of one machine's evidence. Every error names the file;
+// Reads one file, or a folder of one machine's evidence. Every error names the file;
 // InvalidArgument when it holds none.
 absl::StatusOr<attestation::EvidenceSet> ReadEvidence(
     const std::string& path, std::optional<attestation::EvidenceKind> kind);

@@ -115,7 +115,7 @@ struct Price {
 };
 // For `size` ranks.
 Price PriceOf(const Load& load, const Rates& rates, int size);
-// The same for an operation in closed form.
+// The price of an operation in closed form.
 Price PriceOf(Operation op, Algorithm algorithm, uint64_t bytes, int size, const Rates& rates,
               int chunk_log2 = 17);
 

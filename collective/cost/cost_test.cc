@@ -242,7 +242,7 @@ TEST(PriceOf, AddsNoWaitsForCoresThatOtherRanksUseMeanwhile) {
   const auto time = [&](Operation op, Algorithm algorithm, uint64_t bytes) {
     return Time(op, algorithm, bytes, 8, rates);
   };
-  // The same records in seven rounds and in one, with 2 keys and with 14.
+  // As many records in seven rounds as in one, with 2 keys and with 14.
   EXPECT_LT(time(Operation::kReduceScatter, Algorithm::kRing, 1024),
             time(Operation::kReduceScatter, Algorithm::kDirect, 1024));
   EXPECT_LT(time(Operation::kAllReduce, Algorithm::kRing, 65536),

@@ -31,7 +31,7 @@ Effort Opens(double bytes, double records) {
 }
 Effort Copies(double bytes) { return {.copied = bytes}; }
 Effort Reduces(double bytes) { return {.reduced = bytes}; }
-// Of what was sent, as it came.
+// What forwarding takes, per record, of what is sent on as it came.
 Effort Forwards(double records) { return {.records_forwarded = records}; }
 Effort Keys(double keys) { return {.keys = keys}; }
 Effort Messages(double messages) { return {.messages = messages}; }

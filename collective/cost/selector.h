@@ -50,7 +50,7 @@ struct Selection {
 // Resolves spec.algorithm: kAuto by the table, anything else as it is when it fits the operation
 // (Unimplemented otherwise).
 absl::StatusOr<Selection> Select(const OperationSpec& spec, int size, const SelectorTable& table);
-// The same without the reason, which takes longer to tell than the choice does to make.
+// Chooses without the reason, which takes longer to tell than the choice does to make.
 absl::StatusOr<Algorithm> Resolve(const OperationSpec& spec, int size, const SelectorTable& table);
 
 // Algorithms that can carry `op`, best known first; empty for an unknown one.

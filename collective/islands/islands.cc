@@ -168,7 +168,7 @@ class IslandPlan {
     return stretches;
   }
 
-  // Of ReduceScatter, Gather and Scatter, between the ranks that are number `k` of their nodes.
+  // For ReduceScatter, Gather and Scatter between the ranks that are number `k` of their nodes.
   RailMemory RailOf(int k) const {
     const Stretch whole = {0, block_, static_cast<uint16_t>(k), 0};
     RailMemory memory;
@@ -187,7 +187,7 @@ class IslandPlan {
     return memory;
   }
 
-  // Of AllToAll: from the nodes' ranks number `from` to their ranks number `to`.
+  // The part of an AllToAll from the nodes' ranks number `from` to their ranks number `to`.
   OperationSpec BetweenPair(int from, int to) const {
     OperationSpec between = spec_;
     if (spec_.op == Operation::kAllToAll) return between;

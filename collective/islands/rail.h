@@ -81,7 +81,7 @@ class RailMerger {
   uint32_t class_slots_ = 0;
   uint32_t classes_ = 0;
 
-  // Of the rail at hand.
+  // The rail at hand.
   const Plan* rail_ = nullptr;
   const RailMemory* memory_ = nullptr;
   uint16_t first_phase_ = 0;

@@ -30,7 +30,7 @@ struct RecordName {
 class PlanBuilder {
  public:
   PlanBuilder(const OperationSpec& spec, int rank, int size);
-  // Of a node with several ranks: their views of the operation.
+  // Plans for a node with several ranks, by their views of the operation.
   PlanBuilder(const std::vector<OperationSpec>& views, int node, int nodes);
 
   const OperationSpec& spec() const { return plan_->spec; }

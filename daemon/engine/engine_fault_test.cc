@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mismatch{"SendSize", Op::kSend, Op::kRecv, kCount, kCount / 2, DataType::kFloat32}),
     [](const auto& info) { return info.param.name; });
 
-// Of a pair's count its two ends alone know, so no digest holds it: the header's own fields do.
+// Only its two ends know a pair's count, so no digest holds it: the header's own fields do.
 TEST_F(EngineFaultTest, PairWhoseCountsDisagreeIsNamed) {
   for (const uint64_t sent : {0, 3, 5, 5000}) {
     auto comm = Make();

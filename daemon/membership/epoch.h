@@ -71,9 +71,9 @@ absl::StatusOr<crypto::SecretBytes> UnwrapEpochSecret(absl::string_view wrapped,
 
 // "rank 1", or "ranks 2-3" where they share the member's node.
 std::string RanksText(uint32_t member, uint32_t ranks_per_node);
-// The same with its node: "rank 1 (node-b)".
+// The rank's name with its node: "rank 1 (node-b)".
 std::string RankName(const v1::Roster& roster, uint32_t member);
-// Of a JoinRequest or a Roster: left out, it is 1.
+// The ranks per node of a JoinRequest or a Roster: left out, it is 1.
 template <typename Message>
 uint32_t RanksPerNode(const Message& message) {
   return message.ranks_per_node() == 0 ? 1 : message.ranks_per_node();

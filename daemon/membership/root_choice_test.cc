@@ -35,7 +35,7 @@ RootFacts MakeFacts() {
   return facts;
 }
 
-// Of the session with rank r: r × 100 µs.
+// The round trip of the session with rank r: r × 100 µs.
 absl::Duration RoundTripByRank(const crypto::SessionId& session) {
   return session[0] * absl::Microseconds(100);
 }

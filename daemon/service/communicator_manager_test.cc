@@ -158,7 +158,7 @@ TEST(Communicators, OutliveASessionThatHasASuccessor) {
   EXPECT_TRUE(cluster[0].engine->Failure(absl::Milliseconds(200)).ok());
 }
 
-// Of two ends one learns first that a session has been replaced.
+// One of two ends learns first that a session has been replaced.
 TEST(Communicators, StandOverTheNewerSessionWhereOneIsReplaced) {
   FakeCluster cluster(3);
   cluster.Link(cluster[1], cluster[0]);

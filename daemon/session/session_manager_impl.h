@@ -104,7 +104,7 @@ class ManagerImpl final : public SessionManager {
   void Finish(Link& link, const absl::Status& status);
 
   bool LocalIsLower(const crypto::Sha256Digest& peer) const { return local_spki() < peer; }
-  // Of two connections with `peer` dialled by different ends, does this one stay?
+  // Does this connection stay, where two with `peer` were dialled by different ends?
   bool Stays(crypto::Role role, const crypto::Sha256Digest& peer) const {
     return (role == crypto::Role::kInitiator) == LocalIsLower(peer);
   }

@@ -28,7 +28,7 @@ class EtcdClient {
   absl::Status Call(const std::string& path, const google::protobuf::Message& request,
                     google::protobuf::Message* reply, absl::Time deadline,
                     const Store::Cancelled& cancelled);
-  // The same, tried once at each endpoint.
+  // Calls once at each endpoint.
   absl::Status CallOnce(const std::string& path, const google::protobuf::Message& request,
                         google::protobuf::Message* reply, absl::Time deadline,
                         const Store::Cancelled& cancelled);

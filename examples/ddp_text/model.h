@@ -29,7 +29,7 @@ struct Shape {
   size_t parameters() const { return output_bias() + vocabulary; }
 };
 
-// The same on every machine: no library's random numbers.
+// Every machine gets equal parameters: no library's random numbers are in them.
 std::vector<float> InitialParameters(const Shape& shape, uint64_t seed);
 
 // Adds the gradient of one sample's loss, times `weight`, to `gradient`; returns the loss

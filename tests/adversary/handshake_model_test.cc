@@ -18,8 +18,8 @@ struct Setting {
   std::vector<ModelEnd> ends;
   bool honest = false;  // both ends of each channel are nodes: handshakes can complete
   uint32_t rounds = 0;
-  // Of the longest schedule. A handshake or round takes six deliveries, a round its start besides;
-  // each responder then takes the hello of one round more.
+  // The length of the longest schedule. A handshake or round takes six deliveries, a round its
+  // start besides; each responder then takes the hello of one round more.
   size_t depth = 0;
 };
 

@@ -124,7 +124,7 @@ const std::vector<Named>& Origins() {
       {Origin::kOtherKind, "an earlier operation of another kind", {"RECORD_REPLAYED"}},
       {Origin::kEarlierEpoch, "an earlier epoch", {"RECORD_EPOCH"}},
       {Origin::kBeside, "a communicator beside this one", {"RECORD_EPOCH"}},
-      // Of sender keys: what all may read, again.
+      // What all may read under sender keys, again.
       {Origin::kToAnother, "another destination", {"RECORD_UNEXPECTED", "RECORD_REPLAYED"}},
       {Origin::kFromAnother,
        "another source",
@@ -147,7 +147,7 @@ class Replays : public ::testing::TestWithParam<ShapeForTest> {
 };
 
 TEST_P(Replays, AreRefusedWhereverTheyComeFrom) {
-  // Of direct operations every rank sends to every other.
+  // In direct operations every rank sends to every other.
   const ShapeForTest other = GetParam().op == Op::kAllGather
                                  ? ShapeForTest{Op::kAllToAll, Algorithm::kDirect}
                                  : ShapeForTest{Op::kAllGather, Algorithm::kDirect};
@@ -217,7 +217,7 @@ TEST_P(Replays, AreRefusedWhereverTheyComeFrom) {
       if (before != nullptr) before->Run(GetParam());
     }
   }
-  // Of a chain to rank 1 there is nothing to another rank, nor from one.
+  // A chain to rank 1 has nothing to another rank, nor from one.
   EXPECT_GE(injected, 8);
 }
 

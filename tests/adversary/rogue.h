@@ -27,12 +27,12 @@ namespace caravan::adversary {
 using Bytes = std::vector<uint8_t>;
 
 struct Bugs {
-  // Of the operation: what it runs where the others run what was agreed.
+  // The operation that it runs where the others run what was agreed.
   std::function<void(collective::OperationSpec&)> spec = nullptr;
   uint64_t first_sequence = 0;  // it counts its operations from here
 
-  // Of records. They strike at one that this member sealed, or that it hands on (`forwards`);
-  // `at` counts those, from 0.
+  // Faults of records. They are injected into one that this member sealed, or that it hands on
+  // (`forwards`); `at` counts those, from 0.
   bool forwards = false;
   int at = 0;
   std::function<void(crypto::RecordHeader&)> header = nullptr;  // before sealing: its tag fits

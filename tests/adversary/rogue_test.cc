@@ -165,7 +165,7 @@ void MakeShorter(crypto::RecordHeader& header) {
 std::vector<Misdeed> Misdeeds() {
   using Header = crypto::RecordHeader;
   return {
-      // Of an AllToAllV's counts the two ends alone know: there the header's own fields differ.
+      // Only the two ends know an AllToAllV's counts: there the header's own fields differ.
       {"another size", {.spec = AskForMore}, {"OPERATION_MISMATCH", "RECORD_UNEXPECTED"}},
       {"another type",
        {.spec = [](OperationSpec& spec) { spec.dtype = collective::DataType::kInt32; }},

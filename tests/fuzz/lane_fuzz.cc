@@ -65,7 +65,7 @@ std::string Recorded(const ShapeForTest& shape) {
 
 }  // namespace
 
-// Of two ranks' plans these have all there is: several phases and chunks of pair and sender keys,
+// These have all there is in two ranks' plans: several phases and chunks of pair and sender keys,
 // counts that differ by rank, empty records, point to point. Any first byte reaches the others.
 std::vector<std::string> Seeds() {
   const std::vector<ShapeForTest> shapes = Shapes();
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const engine::OperationForTest run = fuzz::Submit(comm, shape);
     (void)!send(peer, data + 1, size - 1, MSG_NOSIGNAL);
     shutdown(peer, SHUT_WR);
-    // Of a pair the receiver is the second.
+    // The receiver is the second of a pair.
     const size_t index = run.specs.size() - 1;
     const auto completed = [&] {
       return comm.ring(1).ring()->complete_tail.load() > run.ids[index];

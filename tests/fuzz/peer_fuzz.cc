@@ -84,7 +84,7 @@ class World {
         if (!Parse(bytes, &request)) return;
         const absl::Status status = manager.DescribeOperation(caller, request, &reply);
         Require(status.ok() || request.epoch() != epoch_, "members are told of their epoch");
-        // Of one that has ended too: fuzzing finds its name where names are compared.
+        // An epoch that has ended counts too: fuzzing finds its name where names are compared.
         Require(!status.ok() || epochs_.count(request.epoch()) != 0,
                 "members are told of no other epoch");
         return;

@@ -11,7 +11,7 @@
 
 namespace caravan::testing {
 
-// Of floats; reductions are sums.
+// A collective of floats; reductions are sums.
 struct Call {
   int op = 1;  // as collective::Operation numbers them; not Send and Recv
   Algorithm algorithm = Algorithm::kAuto;
@@ -29,7 +29,7 @@ uint64_t OutputElements(const Call& call, int rank, int size);
 // Broadcast and Reduce take one buffer for both.
 absl::Status RunChecked(Communicator& communicator, Buffer& input, Buffer& output,
                         const Call& call);
-// The same with buffers of its own.
+// Runs the call with buffers of its own.
 absl::Status RunChecked(Node& node, Communicator& communicator, const Call& call);
 
 }  // namespace caravan::testing

@@ -49,7 +49,7 @@ TEST_F(IslandsTest, ANodeSealsAndOpensOnceForAllItsRanks) {
     const v1::CommunicatorInfo& communicator = status.communicators(0);
     EXPECT_EQ(communicator.rank(), static_cast<uint32_t>(3 * node));
     EXPECT_EQ(communicator.size(), 6u);
-    // Of an allreduce between two: m sealed, 2 (N − 1)/N · m opened.
+    // An allreduce between two: m sealed, 2 (N − 1)/N · m opened.
     EXPECT_EQ(communicator.sealed_bytes(), 400'000u);
     EXPECT_EQ(communicator.opened_bytes(), 400'000u);
   }

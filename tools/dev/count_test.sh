@@ -63,9 +63,22 @@ LOG
 count_configuration c "$work/log" >/dev/null
 expect "a configuration" "$passed $failed $skipped" "4 4 0"
 
+expect "seconds of what ran" "$(test_times "$work/log" | paste -sd' ')" \
+  "0.2 //a:sharded 0.2 //a:quiet 0.2 //a:crashed 300.0 //a:slow"
+phases=("programs 90" "default 600 $(seconds_of_tests "$work/log")")
+cp "$work/log" "$work/default.log"
+expect "the table of times" "$(print_times | head -n 4)" "\
+phase             minutes   minutes of its tests, added up
+programs              1.5
+default              10.0   5.0
+slowest, default:  300.0 s //a:slow"
+
 FUZZ_SECONDS=60
 expect "fuzzing with time left" "$(fuzz_seconds 0 26)" 60
 expect "fuzzing with none left" "$(fuzz_seconds 5000 26)" 10
+all=yes
+expect "fuzzing with --all" "$(fuzz_seconds 5000 26)" 60
+all=no
 FUZZ_SECONDS=3
 expect "fuzzing as briefly as asked" "$(fuzz_seconds 5000 26)" 3
 

@@ -3,6 +3,23 @@
 
 readonly MAX_LINES=450
 
+# Files outside base/ that still call close() themselves, tests apart. The list only shrinks.
+readonly CLOSES='
+bench/cluster/cluster.cc bench/compare.cc bench/peers/tls_socket.cc cli/admin_client.cc
+cli/evidence/collect.cc cli/insecure_root.cc client/mapping.cc daemon/attester/device_file.cc
+daemon/attester/quote_service.cc daemon/attester/tsm_tree.cc daemon/collateral/cache.cc
+daemon/collateral/files.cc daemon/daemon.cc daemon/engine/group.cc daemon/engine/group_state.cc
+daemon/engine/lane.cc daemon/engine/reactor.cc daemon/engine/shared_memory.cc daemon/ops/file.cc
+daemon/ops/notify.cc daemon/ops/secret_file.cc daemon/service/applications.cc
+daemon/service/communicator_manager.cc daemon/service/fd_server.cc daemon/service/local_socket.cc
+daemon/service/memory_server.cc daemon/service/peer_bridge.cc daemon/session/sockets.cc
+daemon/transport/data_connection.cc daemon/transport/socket.cc
+'
+# Those that define a class Descriptor; more than one is one too many.
+readonly DESCRIPTORS='
+client/mapping.h daemon/attester/quote_service.cc daemon/session/sockets.h daemon/transport/socket.h
+'
+
 sources() { git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | existing; }
 scripts() { { echo dev; git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run; } | existing; }
 existing() {
@@ -40,10 +57,71 @@ lint_sources() {
   [ -z "$found" ] || complain "left open: $found"
   found="$(git grep -lI 'PRIVATE ''KEY-----' || true)"
   [ -z "$found" ] || complain "private keys in the tree: $found"
+  lint_text
+  tools/dev/rooms.sh --check || broken=1
   [ "$broken" = 0 ] && say "nothing to complain about"
 }
 
 complain() {
   printf 'lint: %s\n' "$*" >&2
   broken=1
+}
+
+# What is read line by line; each names the place.
+lint_text() {
+  local found closing defining
+  closing="$(closers)" defining="$(descriptor_classes)"
+  while read -r found; do
+    complain "$found: a comment is a whole sentence, and does not begin so"
+  done < <(half_sentences)
+  for found in $closing; do
+    listed "$found" "$CLOSES" || complain "$found: closes a descriptor by hand; base/ has a class for it"
+  done
+  for found in $CLOSES; do
+    listed "$found" "$closing" || complain "CLOSES names $found, which closes nothing by hand"
+  done
+  for found in $defining; do
+    listed "$found" "$DESCRIPTORS" || complain "$found: defines a class Descriptor; base/ has one"
+  done
+  for found in $DESCRIPTORS; do
+    listed "$found" "$defining" || complain "DESCRIPTORS names $found, which defines none"
+  done
+}
+
+# listed NAME LIST
+listed() {
+  local name
+  for name in $2; do
+    [ "$name" != "$1" ] || return 0
+  done
+  return 1
+}
+
+others() {
+  git ls-files --cached --others --exclude-standard -- \
+    '*.proto' '*.bzl' '*BUILD' .bazelrc WORKSPACE | existing
+}
+
+# "FILE:LINE" of each comment that begins as no sentence does.
+half_sentences() {
+  { sources; scripts; others; } |
+    xargs -r awk '
+      FNR == 1 { inside = 0 }
+      {
+        alone = ($0 ~ /^[ \t]*(\/\/|#)/)
+        if (alone) begins = !inside && $0 ~ /^[ \t]*(\/\/+|#+) *(Of|The same)([^A-Za-z]|$)/
+        else begins = $0 ~ /[;{},)] +(\/\/|#) *(Of|The same) /
+        if (begins) print FILENAME ":" FNR
+        inside = alone
+      }'
+}
+
+# Production files that call close() outside base/.
+closers() {
+  sources | grep -vE '^(tests|base)/|(^|/)(test_|fake_)[^/]*$|_(test|testing)\.(h|cc)$' |
+    xargs -r grep -lE '^([^/]|/[^/])*(^|[^A-Za-z0-9_.>])close\(' || true
+}
+
+descriptor_classes() {
+  sources | grep -v '^base/' | xargs -r grep -lE '^ *class Descriptor\b[^;]*$' || true
 }
