@@ -26,7 +26,7 @@ class Sender {
   bool MayTake(const Operation& operation, uint32_t step) const;
   // Whether there is room in the lane's own buffers, where the record needs them.
   static bool HasRoom(const Lane& lane, const Operation& operation, uint32_t step);
-  // Of a step for which both are true. False on a fault.
+  // For a step that both of the above allow. False on a fault.
   bool Enqueue(Lane& lane, Operation& operation, uint32_t step);
   bool Seal(Operation& operation, uint32_t step, absl::Span<uint8_t> record);
 

@@ -4,7 +4,8 @@
 
 . tools/dev/fuzz.sh
 
-readonly TSAN_TARGETS=(//daemon/... //client/...)
+readonly TSAN_TARGETS=(
+  //base/... //attester/... //client/... //collateral/... //config/... //daemon/... //http/...)
 # How long each fuzzer runs: less where the tests took so long that all of it would end after
 # END_SECONDS, since a run is to take 40 minutes at most on two cores. --all knows no end.
 FUZZ_SECONDS="${CARAVAN_FUZZ_SECONDS:-30}"
