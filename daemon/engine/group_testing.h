@@ -41,7 +41,7 @@ class GroupsForTest {
   std::vector<std::unique_ptr<GroupState>> states_;
 };
 
-// Of float elements, by an algorithm that is already chosen, in chunks of 16 KiB.
+// Elements are floats, the algorithm is chosen already, chunks are of 16 KiB.
 collective::OperationSpec SpecForTest(collective::Operation op, uint64_t count,
                                       collective::Algorithm algorithm);
 

@@ -14,7 +14,7 @@
 
 namespace caravan::engine {
 
-// Of two rings' capacity; what is older is forgotten.
+// Keeps as many as two rings hold; what is older is forgotten.
 class RecentOperations {
  public:
   void Add(uint64_t sequence, collective::OperationSpec spec);
