@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/engine/group_config.h"
 
 namespace caravan::engine {
 namespace {
 
-constexpr size_t kDescribed = 2 * v1::kRingCapacity;
 constexpr int kLocalStepsATurn = 4;
 // Planning takes time that other communicators wait for.
 constexpr int kSubmissionsATurn = 16;
@@ -25,44 +24,6 @@ uint64_t ExpectedSteps(const collective::OperationSpec& spec, const collective::
   const uint64_t ranks = static_cast<uint64_t>(islands.ranks());
   const uint64_t chunks = (spec.WholeBytes(islands.ranks()) >> spec.chunk_log2) + ranks;
   return (2 + 2 * static_cast<uint64_t>(islands.local)) * chunks;
-}
-
-absl::Status CheckConfig(const GroupConfig& config) {
-  auto invalid = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat("communicator \"", config.name, "\": ", what));
-  };
-  if (config.size == 0 || config.rank >= config.size) {
-    return invalid(absl::StrCat("rank ", config.rank, " of ", config.size));
-  }
-  if (config.chunk_log2 < crypto::kMinChunkLog2 || config.chunk_log2 > crypto::kMaxChunkLog2) {
-    return invalid(absl::StrCat("chunk_log2 ", config.chunk_log2, ": expected 14 to 18"));
-  }
-  if (config.deadline <= absl::ZeroDuration()) return invalid("the deadline is not positive");
-  if (config.local.empty() || config.local.size() > collective::kMaxLocalRanks) {
-    return invalid(absl::StrCat(config.local.size(), " ranks on this node: expected 1 to ",
-                                collective::kMaxLocalRanks));
-  }
-  for (const LocalRank& local : config.local) {
-    if (local.buffers == nullptr) return invalid("no buffer table");
-  }
-  if (config.peers.size() + 1 != config.size) {
-    return invalid(absl::StrCat(config.peers.size(), " peers for a size of ", config.size));
-  }
-  std::set<uint16_t> ranks;
-  for (const Peer& peer : config.peers) {
-    if (peer.rank >= config.size || peer.rank == config.rank || !ranks.insert(peer.rank).second) {
-      return invalid(absl::StrCat("peer rank ", peer.rank, " is out of range or given twice"));
-    }
-    if (peer.lanes.empty() || peer.lanes.size() != config.peers.front().lanes.size()) {
-      return invalid(absl::StrCat("peer rank ", peer.rank, " has ", peer.lanes.size(),
-                                  " lanes: expected the same number, at least 1, for each"));
-    }
-    for (const transport::DataConnection& lane : peer.lanes) {
-      if (lane.fd < 0)
-        return invalid(absl::StrCat("a lane of peer rank ", peer.rank, " is closed"));
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -85,6 +46,7 @@ Group::Group(GroupConfig config, const EngineOptions& options, Submissions submi
     : options_(options),
       state_(std::move(config), options),
       submissions_(std::move(submissions)),
+      standstill_(state_, submissions_),
       sender_(state_),
       receiver_(state_),
       programs_(state_.config().rank, state_.islands(), static_cast<int>(state_.lanes_per_peer())) {
@@ -134,14 +96,7 @@ bool Group::StartOperation(Submission submission) {
   }
   state_.held().MakeRoomFor(plan.forward_slots());
   if (state_.window().empty()) state_.progress().OldestChanged();
-  Described described{sequence, submission.spec()};
-  described.spec.counts.clear();
-  described.spec.receive_counts.clear();
-  if (described_.size() < kDescribed) {
-    described_.push_back(std::move(described));
-  } else {
-    described_[next_described_++ % kDescribed] = std::move(described);
-  }
+  recent_.Add(sequence, submission.spec());
   operation->Bind(std::move(submission), conflict);
   state_.window().Push(std::move(operation));
   state_.progress().Changed();
@@ -281,7 +236,7 @@ bool Group::Turn(int64_t now_ns) {
   }
   if (lanes > 0) first_lane_ = (first_lane_ + 1) % lanes;
   if (!state_.faulted()) moved |= CompleteOperations();
-  if (!state_.faulted()) CheckDeadline();
+  if (!state_.faulted()) standstill_.Check();
   if (state_.faulted()) ReportFault();
   return moved;
 }
@@ -315,6 +270,37 @@ std::vector<int> Group::wake_fds() const {
 void Group::ReportFault() {
   if (std::exchange(reported_, true) || !state_.config().on_fault) return;
   state_.config().on_fault(state_.fault());
+}
+
+int64_t Group::deadline_ns() const {
+  return state_.faulted() || !failure_.ok() ? INT64_MAX : standstill_.deadline_ns();
+}
+
+GroupStatus Group::Status() const {
+  GroupStatus status;
+  status.name = state_.config().name;
+  status.epoch = state_.config().epoch;
+  status.local = static_cast<uint16_t>(state_.islands().local);
+  status.rank = static_cast<uint16_t>(state_.config().rank * state_.islands().local);
+  status.size = static_cast<uint16_t>(state_.islands().ranks());
+  status.suite = options_.ciphers->Describe(state_.config().suite);
+  status.lanes = state_.lanes_per_peer();
+  status.selector = state_.config().selector;
+  status.operations = state_.progress().operations();
+  status.expected = state_.progress().expected();
+  status.counted = state_.progress().counted();
+  status.tag_failures = state_.progress().tag_failures();
+  status.memory_bytes = state_.memory_bytes();
+  status.failure = failure_;
+  return status;
+}
+
+absl::StatusOr<Wait> Group::DescribeWait(int64_t now_ns) {
+  if (!failure_.ok()) return absl::FailedPreconditionError("the communicator has failed");
+  if (state_.faulted() && state_.fault().code != absl::StatusCode::kDeadlineExceeded) {
+    return absl::FailedPreconditionError("the communicator is about to fail");
+  }
+  return standstill_.Describe(now_ns);
 }
 
 bool Group::CompleteAllFailed() { return submissions_.CompleteAll(failure_.code()); }

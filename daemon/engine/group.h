@@ -15,7 +15,9 @@
 #include "absl/status/statusor.h"
 #include "daemon/engine/group_state.h"
 #include "daemon/engine/receiver.h"
+#include "daemon/engine/recent_operations.h"
 #include "daemon/engine/sender.h"
+#include "daemon/engine/standstill.h"
 #include "daemon/engine/submissions.h"
 #include "daemon/engine/types.h"
 
@@ -43,7 +45,9 @@ class Group {
   std::vector<int> wake_fds() const;
   const std::vector<std::unique_ptr<Lane>>& lanes() const { return state_.lanes(); }
   GroupStatus Status() const;
-  absl::StatusOr<std::string> Describe(uint64_t sequence) const;
+  absl::StatusOr<std::string> Describe(uint64_t sequence) const {
+    return recent_.Describe(sequence);
+  }
   absl::StatusOr<Wait> DescribeWait(int64_t now_ns);
 
  private:
@@ -60,10 +64,6 @@ class Group {
   bool CompleteOperations();
   // Completes everything submitted, taken or not, with the failure.
   bool CompleteAllFailed();
-  void CheckDeadline();
-  // When the oldest outstanding operation last moved.
-  int64_t oldest_progress_ns() const;
-  const std::vector<uint16_t>& PeersWaitedFor(int64_t now_ns);
   void ReportFault();
 
   const EngineOptions options_;
@@ -71,6 +71,7 @@ class Group {
   Submissions submissions_;
   std::optional<Submission> held_;                // taken, waits for room
   std::vector<collective::OperationSpec> views_;  // of the submission at hand
+  Standstill standstill_;
   Sender sender_;
   Receiver receiver_;
   ProgramCache programs_;
@@ -79,22 +80,10 @@ class Group {
   std::unique_ptr<Operation> ahead_;
   std::shared_ptr<const Program> last_program_;
   uint64_t first_unreleased_ = 0;
-  // Whom the oldest operation waited for when somebody asked.
-  struct Standstill {
-    int64_t progress_ns = 0;
-    int64_t seen_ns = 0;
-    std::vector<uint16_t> peers;
-  } standstill_;
   size_t first_lane_ = 0;
   bool reported_ = false;
   absl::Status failure_;
-  // What was submitted lately, for DescribeOperation.
-  struct Described {
-    uint64_t sequence;
-    collective::OperationSpec spec;
-  };
-  std::vector<Described> described_;
-  size_t next_described_ = 0;
+  RecentOperations recent_;
 };
 
 }  // namespace caravan::engine
