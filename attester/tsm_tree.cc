@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace caravan::attester {
 namespace {
 
@@ -33,19 +35,19 @@ class FileTree : public TsmTree {
     return rmdir(Path(entry).c_str()) == 0 ? 0 : errno;
   }
   int Write(const std::string& entry, const char* attribute, std::string_view bytes) override {
-    const int fd = OpenRetrying(Path(entry) + "/" + attribute, O_WRONLY);
-    if (fd < 0) return errno;
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    int error = put < 0 ? errno : put == static_cast<ssize_t>(bytes.size()) ? 0 : EIO;
+    base::Descriptor fd(OpenRetrying(Path(entry) + "/" + attribute, O_WRONLY));
+    if (!fd.valid()) return errno;
+    const ssize_t put = write(fd.get(), bytes.data(), bytes.size());
+    const int error = put < 0 ? errno : put == static_cast<ssize_t>(bytes.size()) ? 0 : EIO;
     // A binary attribute is handed to the driver when the file is closed.
-    if (close(fd) != 0 && error == 0) error = errno;
-    return error;
+    const int closed = fd.Close();
+    return error != 0 ? error : closed;
   }
   int Read(const std::string& entry, const char* attribute, size_t limit,
            std::string* bytes) override {
     bytes->clear();
-    const int fd = OpenRetrying(Path(entry) + "/" + attribute, O_RDONLY);
-    if (fd < 0) return errno;
+    const base::Descriptor fd(OpenRetrying(Path(entry) + "/" + attribute, O_RDONLY));
+    if (!fd.valid()) return errno;
     int error = 0;
     while (error == 0) {
       const size_t have = bytes->size();
@@ -54,12 +56,11 @@ class FileTree : public TsmTree {
         break;
       }
       bytes->resize(have + std::min(kPage, limit + 1 - have));
-      const ssize_t got = read(fd, bytes->data() + have, bytes->size() - have);
+      const ssize_t got = read(fd.get(), bytes->data() + have, bytes->size() - have);
       bytes->resize(have + (got > 0 ? static_cast<size_t>(got) : 0));
       if (got == 0) break;
       if (got < 0) error = errno;
     }
-    close(fd);
     return error;
   }
   std::string Describe() const override { return folder_; }

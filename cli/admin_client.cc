@@ -15,13 +15,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 #include "proto/caravan/v1/admin.grpc.pb.h"
 
 namespace caravan::cli {
 namespace {
 
 // Connected here rather than by gRPC, which tells no refusal from an absence.
-absl::StatusOr<int> ConnectSocket(const std::string& path, absl::Duration timeout) {
+absl::StatusOr<base::Descriptor> ConnectSocket(const std::string& path, absl::Duration timeout) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -29,18 +30,17 @@ absl::StatusOr<int> ConnectSocket(const std::string& path, absl::Duration timeou
         path, ": longer than the ", sizeof address.sun_path - 1, " bytes of a socket's path"));
   }
   memcpy(address.sun_path, path.data(), path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return absl::InternalError(absl::StrCat("making a socket: ", strerror(errno)));
+  base::Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return absl::InternalError(absl::StrCat("making a socket: ", strerror(errno)));
   const timeval limit = absl::ToTimeval(timeout);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      fcntl(fd, F_SETFL, O_NONBLOCK) == 0) {
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0) {
     // The socket's group may connect, but the daemon hangs up on all but its own user and root.
     ucred daemon{};
     socklen_t size = sizeof daemon;
-    if (geteuid() != 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) == 0 &&
+    if (geteuid() != 0 && getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &daemon, &size) == 0 &&
         daemon.uid != geteuid()) {
-      close(fd);
       return absl::PermissionDeniedError(
           absl::StrCat(path, ": the daemon serves its own user (uid ", daemon.uid,
                        ") and root, not uid ", geteuid()));
@@ -48,7 +48,6 @@ absl::StatusOr<int> ConnectSocket(const std::string& path, absl::Duration timeou
     return fd;
   }
   const int error = errno;
-  close(fd);
   const std::string message = absl::StrCat(path, ": ", strerror(error));
   if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(message);
   if (error == EAGAIN) return absl::DeadlineExceededError(message);
@@ -104,7 +103,7 @@ absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Connect(const std::str
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(64 << 20);  // a thousand sessions with their checks
   return std::make_unique<GrpcAdminClient>(
-      grpc::CreateCustomInsecureChannelFromFd("caravand", *fd, arguments), timeout);
+      grpc::CreateCustomInsecureChannelFromFd("caravand", fd->Release(), arguments), timeout);
 }
 
 }  // namespace caravan::cli

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 #include "base/log.h"
 
 namespace caravan::local {
@@ -44,11 +45,11 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address, in
   if (!S_ISSOCK(info.st_mode)) {
     return absl::AlreadyExistsError(absl::StrCat(path, " exists and is not a socket"));
   }
-  int probe = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return Failed("make a socket for", path);
-  int result = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  base::Descriptor probe(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe.valid()) return Failed("make a socket for", path);
+  int result = connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   int error = errno;
-  close(probe);
+  probe.Reset();
   // EAGAIN: its queue is full, so somebody is there.
   if (result == 0 || error != ECONNREFUSED) {
     return absl::AlreadyExistsError(
@@ -75,40 +76,38 @@ absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Start(Options options)
   if (!address.ok()) return address.status();
   int type = options.packets ? SOCK_SEQPACKET : SOCK_STREAM;
   if (absl::Status status = RemoveStale(options.path, *address, type); !status.ok()) return status;
-  int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return Failed("make a socket for", options.path);
+  base::Descriptor fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return Failed("make a socket for", options.path);
   const bool for_others = std::any_of(options.allowed_uids.begin(), options.allowed_uids.end(),
                                       [](uid_t uid) { return uid != geteuid() && uid != 0; });
-  absl::Status status = BindAndListen(fd, options.path, *address, for_others);
-  int wake_fd = status.ok() ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-  if (status.ok() && wake_fd < 0) status = Failed("make an eventfd for", options.path);
-  if (!status.ok()) {
-    close(fd);
-    return status;
-  }
-  return std::unique_ptr<LocalSocket>(new LocalSocket(std::move(options), fd, wake_fd));
+  absl::Status status = BindAndListen(fd.get(), options.path, *address, for_others);
+  if (!status.ok()) return status;
+  base::Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake.valid()) return Failed("make an eventfd for", options.path);
+  return std::unique_ptr<LocalSocket>(
+      new LocalSocket(std::move(options), std::move(fd), std::move(wake)));
 }
 
-LocalSocket::LocalSocket(Options options, int fd, int wake_fd)
-    : options_(std::move(options)), fd_(fd), wake_fd_(wake_fd), thread_([this] { Run(); }) {}
+LocalSocket::LocalSocket(Options options, base::Descriptor fd, base::Descriptor wake)
+    : options_(std::move(options)),
+      fd_(std::move(fd)),
+      wake_(std::move(wake)),
+      thread_([this] { Run(); }) {}
 
-LocalSocket::~LocalSocket() {
-  Stop();
-  close(wake_fd_);
-}
+LocalSocket::~LocalSocket() { Stop(); }
 
 void LocalSocket::Stop() {
   if (!thread_.joinable()) return;
   uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(wake_fd_, &one, sizeof(one));
+  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof(one));
   thread_.join();
   unlink(options_.path.c_str());
-  close(fd_);
+  fd_.Reset();
 }
 
 void LocalSocket::Run() {
   while (true) {
-    pollfd fds[] = {{fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    pollfd fds[] = {{fd_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     if (poll(fds, 2, -1) < 0) continue;  // EINTR
     if (fds[1].revents != 0) return;
     if (fds[0].revents != 0) Accept();
@@ -116,8 +115,8 @@ void LocalSocket::Run() {
 }
 
 void LocalSocket::Accept() {
-  int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) {
+  base::Descriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd.valid()) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       base::Log(base::Level::kWarning, "cannot accept",
                 {{"socket", options_.path}, {"error", std::strerror(errno)}});
@@ -128,23 +127,16 @@ void LocalSocket::Accept() {
   }
   ucred peer{};
   socklen_t size = sizeof(peer);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    close(fd);
-    return;
-  }
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
   Credentials credentials{peer.pid, peer.uid, peer.gid};
   const auto& allowed = options_.allowed_uids;
   if (std::find(allowed.begin(), allowed.end(), credentials.uid) != allowed.end()) {
-    options_.on_connection(fd, credentials);
+    options_.on_connection(fd.Release(), credentials);
     return;
   }
   base::Log(base::Level::kWarning, "refused a local user",
             {{"socket", options_.path}, {"uid", credentials.uid}, {"pid", credentials.pid}});
-  if (options_.on_refused) {
-    options_.on_refused(fd, credentials);
-  } else {
-    close(fd);
-  }
+  if (options_.on_refused) options_.on_refused(fd.Release(), credentials);
 }
 
 }  // namespace caravan::local

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/descriptor.h"
 
 namespace caravan::local {
 
@@ -48,13 +49,13 @@ class LocalSocket {
   void Stop();
 
  private:
-  LocalSocket(Options options, int fd, int wake_fd);
+  LocalSocket(Options options, base::Descriptor fd, base::Descriptor wake);
   void Run();
   void Accept();
 
   const Options options_;
-  int fd_;
-  int wake_fd_;
+  base::Descriptor fd_;
+  base::Descriptor wake_;
   std::thread thread_;
 };
 
