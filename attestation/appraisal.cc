@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/appraisal.h"
 
-#include "absl/strings/str_cat.h"
+#include "base/reason.h"
 
 namespace caravan::attestation {
 
@@ -18,12 +18,13 @@ absl::Status Appraisal::ToStatus() const {
   if (accepted()) return absl::OkStatus();
   const Check* decisive = Decisive();
   if (decisive == nullptr) {
-    return absl::FailedPreconditionError("evidence was not appraised [NOT_APPRAISED]");
+    return base::Refusal(absl::StatusCode::kFailedPrecondition, base::Known("NOT_APPRAISED"),
+                         "evidence was not appraised");
   }
-  const std::string message = absl::StrCat(
-      decisive->detail.empty() ? decisive->what : decisive->detail, " [", decisive->id, "]");
-  return decisive->outcome == Outcome::kFailed ? absl::PermissionDeniedError(message)
-                                               : absl::FailedPreconditionError(message);
+  return base::Refusal(decisive->outcome == Outcome::kFailed
+                           ? absl::StatusCode::kPermissionDenied
+                           : absl::StatusCode::kFailedPrecondition,
+                       decisive->id, decisive->detail.empty() ? decisive->what : decisive->detail);
 }
 
 std::string_view Name(Verdict verdict) {

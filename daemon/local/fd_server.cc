@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "base/reason.h"
 #include "proto/caravan/v1/answer.h"
 
 namespace caravan::local {
@@ -61,7 +62,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  return base::WithReasonOfText(
+      absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
 }
 
 }  // namespace caravan::local

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/reason.h"
 #include "base/worker_pool.h"
 #include "daemon/membership/epoch.h"
 #include "daemon/session/reasons.h"
@@ -23,7 +24,7 @@ bool MayTryAgain(const absl::Status& status) {
 }
 
 absl::Status At(absl::string_view doing, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(doing, ": ", status.message()));
+  return base::Annotate(doing, status);
 }
 
 // The session to confirm on: with rank 0 the one over which the member joined, with others the
@@ -119,7 +120,7 @@ absl::Status AssemblePair(Membership& membership, const AssemblyTools& tools, ui
     }
     status = Confirm(membership, tools, *session, peer, deadline);
     // The peer knows of a newer session a moment before this node does.
-    if (session::ReasonOf(status) != session::kReplaced || absl::Now() + kRetry >= deadline ||
+    if (base::ReasonOf(status) != session::kReplaced || absl::Now() + kRetry >= deadline ||
         !membership.cancellation().status().ok()) {
       break;
     }

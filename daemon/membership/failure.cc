@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/membership/failure.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
+#include "base/reason.h"
 #include "daemon/membership/epoch.h"
 #include "daemon/membership/waits.h"
 
@@ -143,7 +143,7 @@ void FailureArbiter::BlameTheCause(const Membership& membership, engine::Fault* 
   auto cause = FollowWaits(*fault, membership, ask);
   if (!cause.has_value()) return;
   fault->peer = cause->rank;
-  fault->message.insert(std::min(fault->message.rfind(" ["), fault->message.size()),
+  fault->message.insert(base::TextBeforeReason(fault->message).size(),
                         absl::StrCat("; ", cause->explanation));
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
+#include "base/reason.h"
 #include "daemon/service/communicator_manager.h"
 #include "daemon/session/reasons.h"
 
@@ -23,7 +24,7 @@ constexpr absl::Duration kLongestConfirm = absl::Minutes(1);
 
 // A replaced session names no new epoch.
 absl::Status RefuseReplaced(absl::string_view doing) {
-  return session::Refusal(
+  return base::Refusal(
       absl::StatusCode::kAborted, session::kReplaced,
       absl::StrCat("the session is being replaced: ", doing, " over the newer one"));
 }

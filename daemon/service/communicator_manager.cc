@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
+#include "base/reason.h"
 #include "collective/cost/selector.h"
 #include "daemon/session/reasons.h"
 #include "proto/caravan/v1/shared_ring.h"
@@ -300,7 +301,7 @@ absl::StatusOr<CommunicatorManager::Joined> CommunicatorManager::JoinRemote(
       return at_root(absl::DeadlineExceededError("it does not answer"));
     }
     // The root knows of a newer session a moment before this node does.
-    if (session::ReasonOf(status) != session::kReplaced || absl::Now() + kReplaceWait >= deadline) {
+    if (base::ReasonOf(status) != session::kReplaced || absl::Now() + kReplaceWait >= deadline) {
       return status;
     }
     absl::SleepFor(kReplaceWait);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/reason.h"
 #include "daemon/service/cluster_testing.h"
 #include "daemon/service/fake_cluster.h"
 #include "daemon/session/reasons.h"
@@ -311,13 +312,13 @@ TEST(PeerCalls, OverAReplacedSessionNameNoNewEpoch) {
   v1::JoinRequest join;
   join.set_rank(1);
   v1::JoinReply joined;
-  EXPECT_EQ(session::ReasonOf(cluster[0].manager->Join(joiner, join, &joined)), session::kReplaced);
+  EXPECT_EQ(base::ReasonOf(cluster[0].manager->Join(joiner, join, &joined)), session::kReplaced);
   membership::Caller second{far, absl::Now() + absl::Seconds(1)};
   v1::ConfirmRequest confirm;
   confirm.set_epoch(membership::ToBytes(cluster[2].engine->group()->epoch));
   confirm.set_source(1);
   v1::ConfirmReply confirmed;
-  EXPECT_EQ(session::ReasonOf(cluster[2].manager->Confirm(second, confirm, &confirmed)),
+  EXPECT_EQ(base::ReasonOf(cluster[2].manager->Confirm(second, confirm, &confirmed)),
             session::kReplaced);
 }
 
