@@ -69,9 +69,9 @@ session::ManagerOptions Node::SessionOptions() {
   const v1::LimitsConfig& limits = config_.limits();
   session::ManagerOptions options;
   options.listen_address = config_.control_address();
-  options.attester = credentials_.attester.get();
-  options.appraiser = credentials_.appraiser.get();
-  options.psk = std::move(credentials_.psk);
+  options.credentials.attester = std::move(credentials_.attester);
+  options.credentials.appraiser = std::move(credentials_.appraiser);
+  options.credentials.psk = std::move(credentials_.psk);
   options.handshake_timeout = absl::Milliseconds(limits.handshake_timeout_ms());
   options.reattest_every = absl::Seconds(limits.reattest_seconds());
   options.replace_every = absl::Seconds(limits.replace_session_seconds());
@@ -181,7 +181,7 @@ absl::Status Node::StartNetwork(crypto::RecordCipherFactory& ciphers, engine::St
   options.node = config_.node_name();
   options.control_address = control_address_;
   options.data_address = data_address_;
-  options.policy_digest = credentials_.appraiser->PolicyDigest();
+  options.policy_digest = sessions_->credentials()->appraiser->PolicyDigest();
   options.max_communicators = config_.limits().max_communicators();
   options.engine = engine_.get();
   options.store = store_.get();
@@ -232,7 +232,7 @@ absl::Status Node::StartLocal() {
   service::NodeFacts facts;
   facts.node = config_.node_name();
   facts.version = std::string(base::kVersion);
-  facts.attester = credentials_.attester->Describe();
+  facts.attester = sessions_->credentials()->attester->Describe();
   facts.policy = credentials_.policy_label;
   facts.insecure = credentials_.insecure;
   facts.measurement = absl::BytesToHexString(

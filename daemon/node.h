@@ -59,7 +59,7 @@ class Node {
   transport::SocketOptions DataSocketOptions() const;
 
   const v1::Config config_;
-  NodeCredentials credentials_;
+  NodeCredentials credentials_;  // what is shown to peers moves to the sessions
   std::string control_address_;
   std::string data_address_;
   absl::Time started_;

@@ -149,6 +149,10 @@ class FakeCluster {
   class Sessions : public session::SessionManager {
    public:
     Sessions(FakeCluster* cluster, FakeNode* node) : cluster_(cluster), node_(node) {}
+    absl::Status SetCredentials(std::shared_ptr<const session::Credentials>) override {
+      return absl::OkStatus();
+    }
+    std::shared_ptr<const session::Credentials> credentials() const override { return nullptr; }
     int port() const override { return 1; }
     const crypto::Sha256Digest& local_spki() const override { return node_->spki; }
     absl::StatusOr<std::shared_ptr<session::Session>> Connect(const std::string& address,

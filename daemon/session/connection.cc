@@ -121,6 +121,7 @@ absl::Status Connection::CheckTimers() {
   // A clock that jumped back says nothing about the age of the evidence: ask again.
   const absl::Time last = session_->last_attested();
   if (!handshake_->round_pending() && (now >= last + options_.reattest_every || now < last)) {
+    BeginRound();
     if (absl::Status status = handshake_->StartRound(); !status.ok()) return status;
     if (absl::Status status = FlushHandshake(); !status.ok()) return status;
   }
@@ -188,9 +189,14 @@ absl::Status Connection::OnChannel() {
   options.peer_spki = tls_->peer_spki();
   options.exporter = [this](std::string_view label, absl::Span<const uint8_t> context,
                             size_t size) { return tls_->Export(label, context, size); };
-  options.policy_digest = options_.appraiser->PolicyDigest();
-  options.offer = options_.offer;
-  options.psk = std::move(options_.psk);
+  credentials_ = options_.credentials->Get();
+  options.policy_digest = credentials_->appraiser->PolicyDigest();
+  options.offer = credentials_->offer;
+  if (!credentials_->psk.empty()) {
+    absl::StatusOr<crypto::SecretBytes> psk = credentials_->psk.Clone();
+    if (!psk.ok()) return psk.status();
+    options.psk = *std::move(psk);
+  }
   options.random = FillRandom;
   options.replaces = options_.replaces;
   options.replaced_secret = std::move(options_.replaced_secret);
@@ -224,7 +230,14 @@ absl::Status Connection::OnFrame(const Frame& frame) {
   return bridge->OnFrame(frame);
 }
 
+void Connection::BeginRound() {
+  credentials_ = options_.credentials->Get();
+  handshake_->SetHello(credentials_->appraiser->PolicyDigest(), credentials_->offer);
+}
+
 absl::Status Connection::OnControlMessage(const std::string& message) {
+  // What comes between rounds begins one.
+  if (handshake_->idle()) BeginRound();
   absl::Status status = handshake_->OnMessage(crypto::AsBytes(message));
   if (status.ok()) status = ServeHandshake();
   if (!status.ok()) return status;
@@ -239,6 +252,7 @@ absl::Status Connection::OnControlMessage(const std::string& message) {
       session_->SetRound(*round, options_.clock(), appraisal_);
     }
   }
+  if (handshake_->idle()) credentials_.reset();
   return status.ok() ? FlushHandshake() : status;
 }
 
@@ -268,7 +282,7 @@ absl::StatusOr<std::string> Connection::CollectEvidence() {
   if (absl::Status status = WaitUntil(*token); !status.ok()) return status;
   while (true) {
     absl::StatusOr<attestation::EvidenceSet> set =
-        options_.attester->CollectFor(handshake_->request());
+        credentials_->attester->CollectFor(handshake_->request());
     if (set.ok()) return attestation::Encode(*set);
     const base::SteadyTime retry = std::chrono::steady_clock::now() + kBusyRetry;
     if (!absl::IsUnavailable(set.status()) || retry >= latest) return set.status();
@@ -280,7 +294,7 @@ absl::StatusOr<attestation::Appraisal> Connection::AppraisePeer() {
   absl::StatusOr<attestation::EvidenceSet> set =
       attestation::DecodeEvidenceSet(crypto::AsBytes(handshake_->peer_evidence()));
   if (!set.ok()) return set.status();
-  return options_.appraiser->AppraiseFor(*set, handshake_->request(), options_.clock());
+  return credentials_->appraiser->AppraiseFor(*set, handshake_->request(), options_.clock());
 }
 
 absl::Status Connection::FlushHandshake() {

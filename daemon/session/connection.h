@@ -15,10 +15,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "attestation/attester.h"
+#include "attestation/appraisal.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "daemon/session/bridge.h"
+#include "daemon/session/credentials.h"
 #include "daemon/session/frames.h"
 #include "daemon/session/handshake.h"
 #include "daemon/session/messages.h"
@@ -49,11 +50,8 @@ class ConnectionHost {
 struct ConnectionOptions {
   crypto::Role role = crypto::Role::kInitiator;
   std::string peer_address;
-  const TlsContext* tls = nullptr;  // these three outlive the connection
-  attestation::Attester* attester = nullptr;
-  const attestation::Appraiser* appraiser = nullptr;
-  crypto::SecretBytes psk;
-  std::string offer;
+  const TlsContext* tls = nullptr;  // outlives the connection, as does the next
+  const CredentialsHolder* credentials = nullptr;
   absl::Duration handshake_timeout = absl::Seconds(10);
   absl::Duration reattest_every = absl::Minutes(15);
   absl::Duration replace_every = absl::Hours(1);
@@ -83,6 +81,7 @@ class Connection {
   absl::Status OnChannel();
   absl::Status OnFrame(const Frame& frame);
   absl::Status OnControlMessage(const std::string& message);
+  void BeginRound();
   absl::Status ServeHandshake();
   absl::StatusOr<std::string> CollectEvidence();
   absl::StatusOr<attestation::Appraisal> AppraisePeer();
@@ -102,6 +101,7 @@ class Connection {
   FrameReader frames_;
   MessageReader messages_;
   std::unique_ptr<Handshake> handshake_;
+  std::shared_ptr<const Credentials> credentials_;  // of the round under way, else null
   attestation::Appraisal appraisal_;
   std::shared_ptr<SessionImpl> session_;
   std::array<std::optional<Bridge>, 2> bridges_;  // stream 1, stream 2

@@ -82,6 +82,13 @@ class Handshake {
 
   Want want() const;
   // A round is under way, or was asked for.
+  // Established and between two rounds: no Hello of a next one was sent or taken.
+  bool idle() const { return state_ == State::kIdle; }
+  // While idle(): what the Hello of the next rounds says.
+  void SetHello(const crypto::Sha256Digest& policy_digest, std::string offer) {
+    options_.policy_digest = policy_digest;
+    options_.offer = std::move(offer);
+  }
   bool round_pending() const { return state_ != State::kIdle || round_requested_; }
   const absl::Status& status() const { return status_; }
   std::vector<std::string> TakeOutput();

@@ -27,8 +27,9 @@ bool Ready(int fd, short events) {
 LoopbackNode::LoopbackNode(ManagerOptions options, std::string measurement)
     : attester(std::move(measurement)) {
   if (options.listen_address.empty()) options.listen_address = "127.0.0.1:0";
-  if (options.attester == nullptr) options.attester = &attester;
-  if (options.appraiser == nullptr) options.appraiser = &appraiser;
+  Credentials& credentials = options.credentials;
+  if (credentials.attester == nullptr) credentials.attester = Unowned(&attester);
+  if (credentials.appraiser == nullptr) credentials.appraiser = Unowned(&appraiser);
   options.on_established = [this](std::shared_ptr<Session>) { ++established_; };
   options.on_closed = [this](std::shared_ptr<Session>) { ++closed_; };
   options.on_replaced = [this](std::shared_ptr<Session>, std::shared_ptr<Session>) { ++replaced_; };
@@ -41,6 +42,13 @@ LoopbackNode::LoopbackNode(ManagerOptions options, std::string measurement)
 }
 
 std::string LoopbackNode::address() const { return absl::StrCat("127.0.0.1:", manager->port()); }
+
+std::shared_ptr<Credentials> LoopbackNode::MakeCredentials() {
+  auto credentials = std::make_shared<Credentials>();
+  credentials->attester = Unowned(&attester);
+  credentials->appraiser = Unowned(&appraiser);
+  return credentials;
+}
 
 absl::StatusOr<std::shared_ptr<Session>> LoopbackNode::Connect(const LoopbackNode& to) {
   return manager->Connect(to.address(), absl::Now() + absl::Seconds(20));

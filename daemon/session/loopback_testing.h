@@ -42,6 +42,8 @@ struct LoopbackNode {
   ~LoopbackNode() { manager->Stop(); }
 
   std::string address() const;
+  // This node's own fake TEE and policy, without a pre-shared key.
+  std::shared_ptr<Credentials> MakeCredentials();
   absl::StatusOr<std::shared_ptr<Session>> Connect(const LoopbackNode& to);
   std::shared_ptr<Session> SessionWith(const LoopbackNode& other) const;
   std::vector<std::string> refusals() const;  // reasons, in order

@@ -17,6 +17,7 @@
 #include "attestation/attester.h"
 #include "crypto/key_tree.h"
 #include "crypto/secret_bytes.h"
+#include "daemon/session/credentials.h"
 
 namespace caravan::session {
 
@@ -60,11 +61,8 @@ class Session {
 };
 
 struct ManagerOptions {
-  std::string listen_address;                 // "10.0.0.1:7400"; port 0 picks one
-  attestation::Attester* attester = nullptr;  // outlive the manager
-  attestation::Appraiser* appraiser = nullptr;
-  crypto::SecretBytes psk;  // may be empty
-  std::string offer;        // ≤ 1024 bytes, given to each peer in Hello
+  std::string listen_address;  // "10.0.0.1:7400"; port 0 picks one
+  Credentials credentials;     // to begin with
   absl::Duration handshake_timeout = absl::Seconds(10);
   absl::Duration reattest_every = absl::Minutes(15);
   absl::Duration replace_every = absl::Hours(1);
@@ -97,6 +95,11 @@ class SessionManager {
 
   // Binds and listens. The node's Ed25519 identity is made here and never leaves the process.
   static absl::StatusOr<std::unique_ptr<SessionManager>> Start(ManagerOptions options);
+
+  // Handshakes and rounds that begin from now on use these; those under way end with what they
+  // began with. InvalidArgument, and the old ones stay: no attester, no appraiser, a long offer.
+  virtual absl::Status SetCredentials(std::shared_ptr<const Credentials> credentials) = 0;
+  virtual std::shared_ptr<const Credentials> credentials() const = 0;
 
   virtual int port() const = 0;
   virtual const crypto::Sha256Digest& local_spki() const = 0;

@@ -59,6 +59,26 @@ TEST(SessionLife, RoundsOfBothEndsAtOnceAreOneRound) {
   EXPECT_EQ(b.attester.collected(), 4);
 }
 
+TEST(SessionLife, ASwapOfCredentialsIsUsedByTheNextRoundAndNobodyKeepsTheOldOnes) {
+  for (const bool by_responder : {false, true}) {
+    TestClock clock;
+    LoopbackNode a(WithClock(clock)), b(WithClock(clock));
+    std::shared_ptr<Session> near = *a.Connect(b);
+    LoopbackNode& swapping = by_responder ? b : a;
+    FakeAttester other;
+    auto credentials = swapping.MakeCredentials();
+    credentials->attester = Unowned(&other);
+    credentials->appraiser = std::make_shared<FakeAppraiser>("another policy");
+    const std::weak_ptr<const Credentials> old = swapping.manager->credentials();
+    ASSERT_TRUE(swapping.manager->SetCredentials(credentials).ok());
+    EXPECT_TRUE(Eventually([&] { return old.expired(); }));
+    clock.Advance(absl::Minutes(16));
+    ASSERT_TRUE(Eventually([&] { return near->round() == 1; })) << near->status();
+    EXPECT_EQ(other.collected(), 1);
+    EXPECT_EQ(swapping.attester.collected(), 1);
+  }
+}
+
 // A session and the one that replaced it, both held at both ends.
 struct Replaced {
   explicit Replaced(const std::function<void(ManagerOptions&)>& change = [](ManagerOptions&) {})

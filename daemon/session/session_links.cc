@@ -51,9 +51,7 @@ absl::Status ManagerImpl::RunConnection(Link& link) {
   options.role = link.role;
   options.peer_address = link.address;
   options.tls = tls_.get();
-  options.attester = options_.attester;
-  options.appraiser = options_.appraiser;
-  options.offer = options_.offer;
+  options.credentials = &credentials_;
   options.handshake_timeout = options_.handshake_timeout;
   options.reattest_every = options_.reattest_every;
   options.replace_every = options_.replace_every;
@@ -62,11 +60,6 @@ absl::Status ManagerImpl::RunConnection(Link& link) {
   options.clock = options_.clock;
   options.replaces = link.replaces;
   options.replaced_secret = std::move(link.replaced_secret);
-  if (!options_.psk.empty()) {
-    absl::StatusOr<crypto::SecretBytes> psk = options_.psk.Clone();
-    if (!psk.ok()) return psk.status();
-    options.psk = *std::move(psk);
-  }
   return Connection(std::move(options), std::move(link.socket), link.close, link).Run();
 }
 

@@ -17,11 +17,15 @@ namespace {
 
 using absl::StatusCode;
 
+bool Usable(const Credentials& credentials) {
+  return credentials.attester != nullptr && credentials.appraiser != nullptr &&
+         credentials.offer.size() <= kMaxOfferSize;
+}
+
 }  // namespace
 
 absl::Status ManagerImpl::Open() {
-  if (options_.attester == nullptr || options_.appraiser == nullptr || !options_.clock ||
-      options_.offer.size() > kMaxOfferSize || options_.max_half_open < 1 ||
+  if (!Usable(*credentials_.Get()) || !options_.clock || options_.max_half_open < 1 ||
       options_.max_half_open_per_source < 1 || options_.max_sessions < 1 ||
       options_.max_sessions_per_peer < 2 || options_.handshake_timeout <= absl::ZeroDuration() ||
       options_.reattest_every <= absl::ZeroDuration() ||
@@ -51,6 +55,17 @@ absl::Status ManagerImpl::Open() {
   port_ = *port;
   listener_ = *std::move(listener);
   listener_thread_ = std::thread([this] { RunListener(); });
+  return absl::OkStatus();
+}
+
+absl::Status ManagerImpl::SetCredentials(std::shared_ptr<const Credentials> credentials) {
+  if (credentials == nullptr || !Usable(*credentials)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("credentials: an attester and an appraiser are needed, and the offer has at "
+                     "most ",
+                     kMaxOfferSize, " bytes"));
+  }
+  credentials_.Set(std::move(credentials));
   return absl::OkStatus();
 }
 

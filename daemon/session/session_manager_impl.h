@@ -19,6 +19,7 @@
 #include "base/descriptor.h"
 #include "daemon/session/admission.h"
 #include "daemon/session/connection.h"
+#include "daemon/session/credentials.h"
 #include "daemon/session/session.h"
 #include "daemon/session/session_impl.h"
 
@@ -77,12 +78,15 @@ class ManagerImpl final : public SessionManager {
  public:
   explicit ManagerImpl(ManagerOptions options)
       : options_(std::move(options)),
+        credentials_(std::make_shared<const Credentials>(std::move(options_.credentials))),
         gate_(options_.max_half_open, options_.max_half_open_per_source),
         budget_(options_.evidence_per_second) {}
   ~ManagerImpl() override { Stop(); }
 
   absl::Status Open();
 
+  absl::Status SetCredentials(std::shared_ptr<const Credentials> credentials) override;
+  std::shared_ptr<const Credentials> credentials() const override { return credentials_.Get(); }
   int port() const override { return port_; }
   const crypto::Sha256Digest& local_spki() const override { return identity_->spki_hash(); }
   absl::StatusOr<std::shared_ptr<Session>> Connect(const std::string& address,
@@ -115,7 +119,8 @@ class ManagerImpl final : public SessionManager {
   // Answers those whose connection gave way to a crossing one, once that one is there or lost.
   void SettleCrossingLocked();
 
-  ManagerOptions options_;
+  ManagerOptions options_;  // all but the credentials
+  CredentialsHolder credentials_;
   std::unique_ptr<Identity> identity_;
   std::unique_ptr<TlsContext> tls_;
   base::Descriptor listener_;

@@ -23,7 +23,7 @@ crypto::SecretBytes Secret(const std::string& text) {
 
 TEST(SessionManager, BothEndsHoldTheSameSession) {
   ManagerOptions options;
-  options.offer = "data port 7401";
+  options.credentials.offer = "data port 7401";
   LoopbackNode a(std::move(options)), b;
   absl::StatusOr<std::shared_ptr<Session>> ours = a.Connect(b);
   ASSERT_TRUE(ours.ok()) << ours.status();
@@ -188,9 +188,9 @@ TEST(SessionManager, AnUnlistedPeerIsRefusedOnBothSidesWithTheCheck) {
 TEST(SessionManager, AnotherPreSharedKeyIsRefusedAtAccept) {
   for (const bool only_one : {false, true}) {
     ManagerOptions with;
-    with.psk = Secret("the key of this cluster, 32 bytes");
+    with.credentials.psk = Secret("the key of this cluster, 32 bytes");
     ManagerOptions other;
-    if (!only_one) other.psk = Secret("the key of that cluster, 32 bytes");
+    if (!only_one) other.credentials.psk = Secret("the key of that cluster, 32 bytes");
     LoopbackNode a(std::move(with)), b(std::move(other));
     absl::Status status = a.Connect(b).status();
     EXPECT_EQ(status.code(), StatusCode::kPermissionDenied) << status;
@@ -201,9 +201,32 @@ TEST(SessionManager, AnotherPreSharedKeyIsRefusedAtAccept) {
 
 TEST(SessionManager, TheSamePreSharedKeyConnects) {
   ManagerOptions one, two;
-  one.psk = Secret("the key of this cluster, 32 bytes");
-  two.psk = Secret("the key of this cluster, 32 bytes");
+  one.credentials.psk = Secret("the key of this cluster, 32 bytes");
+  two.credentials.psk = Secret("the key of this cluster, 32 bytes");
   LoopbackNode a(std::move(one)), b(std::move(two));
+  EXPECT_TRUE(a.Connect(b).ok());
+}
+
+TEST(SessionManager, ASwapOfCredentialsIsUsedByTheNextHandshake) {
+  ManagerOptions one;
+  one.credentials.psk = Secret("the key of this cluster, 32 bytes");
+  LoopbackNode a(std::move(one)), b, c;
+  EXPECT_EQ(ReasonOf(a.Connect(b).status()), kAcceptMac);
+  const std::shared_ptr<const Credentials> old = a.manager->credentials();
+  ASSERT_TRUE(a.manager->SetCredentials(a.MakeCredentials()).ok());
+  EXPECT_TRUE(a.Connect(b).ok());
+  EXPECT_FALSE(old->psk.empty()) << "who holds the old ones keeps them";
+  EXPECT_EQ(old.use_count(), 1) << "and nobody else does";
+  // A node without that key refuses the old ones when they come back.
+  ASSERT_TRUE(a.manager->SetCredentials(old).ok());
+  EXPECT_EQ(ReasonOf(a.Connect(c).status()), kAcceptMac);
+}
+
+TEST(SessionManager, CredentialsThatLackAPartAreRefusedAndTheOldOnesStay) {
+  LoopbackNode a, b;
+  EXPECT_EQ(a.manager->SetCredentials(nullptr).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(a.manager->SetCredentials(std::make_shared<const Credentials>()).code(),
+            StatusCode::kInvalidArgument);
   EXPECT_TRUE(a.Connect(b).ok());
 }
 
@@ -270,7 +293,7 @@ TEST(SessionManager, OptionsOutOfRangeAreNamed) {
   FakeAppraiser appraiser;
   EXPECT_EQ(SessionManager::Start({}).status().code(), StatusCode::kInvalidArgument);
   ManagerOptions options = LoopbackOptions(&attester, &appraiser);
-  options.offer = std::string(1025, 'x');
+  options.credentials.offer = std::string(1025, 'x');
   EXPECT_EQ(SessionManager::Start(std::move(options)).status().code(),
             StatusCode::kInvalidArgument);
 }
@@ -280,8 +303,8 @@ TEST(SessionManager, Ipv6AddressesWork) {
   options.listen_address = "[::1]:0";
   FakeAttester attester;
   FakeAppraiser appraiser;
-  options.attester = &attester;
-  options.appraiser = &appraiser;
+  options.credentials.attester = Unowned(&attester);
+  options.credentials.appraiser = Unowned(&appraiser);
   absl::StatusOr<std::unique_ptr<SessionManager>> b = SessionManager::Start(std::move(options));
   if (!b.ok()) GTEST_SKIP() << "no IPv6 loopback here: " << b.status();
   LoopbackNode a;

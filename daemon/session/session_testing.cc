@@ -73,8 +73,8 @@ crypto::Sha256Digest FakeAppraiser::PolicyDigest() const {
 ManagerOptions LoopbackOptions(attestation::Attester* attester, attestation::Appraiser* appraiser) {
   ManagerOptions options;
   options.listen_address = "127.0.0.1:0";
-  options.attester = attester;
-  options.appraiser = appraiser;
+  options.credentials.attester = Unowned(attester);
+  options.credentials.appraiser = Unowned(appraiser);
   return options;
 }
 

@@ -6,6 +6,7 @@
 #define CARAVAN_DAEMON_SESSION_SESSION_TESTING_H_
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -56,6 +57,12 @@ class FakeAppraiser final : public attestation::Appraiser {
  private:
   const std::string policy_;
 };
+
+// A pointer to what the test keeps alive for longer than the manager.
+template <typename T>
+std::shared_ptr<T> Unowned(T* object) {
+  return std::shared_ptr<T>(std::shared_ptr<T>(), object);
+}
 
 // Options of a manager on a free port of the IPv4 loopback.
 ManagerOptions LoopbackOptions(attestation::Attester* attester, attestation::Appraiser* appraiser);
