@@ -16,7 +16,7 @@ std::string Folder() {
   return std::string(sources != nullptr ? sources : ".") + "/vectors/v/wycheproof";
 }
 
-std::vector<uint8_t> base::FromHex(std::string_view hex) {
+std::vector<uint8_t> FromHex(std::string_view hex) {
   const std::string bytes = absl::HexStringToBytes({hex.data(), hex.size()});
   return {bytes.begin(), bytes.end()};
 }
@@ -24,11 +24,11 @@ std::vector<uint8_t> base::FromHex(std::string_view hex) {
 }  // namespace
 
 std::vector<uint8_t> WycheproofCase::bytes(const char* name) const {
-  return base::FromHex(test[name]);
+  return FromHex(test[name]);
 }
 
 std::vector<uint8_t> WycheproofCase::group_bytes(const char* name) const {
-  return base::FromHex(group[name]);
+  return FromHex(group[name]);
 }
 
 bool WycheproofIsPresent() {

@@ -313,8 +313,8 @@ absl::Status Connection::FlushHandshake() {
 }
 
 absl::Status Connection::Establish() {
-  std::array<Descriptor, 2> local;
-  std::array<Descriptor, 2> remote;
+  std::array<base::Descriptor, 2> local;
+  std::array<base::Descriptor, 2> remote;
   for (size_t i = 0; i < 2; ++i) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) {
