@@ -2,6 +2,7 @@
 #include "attestation/appraisal.h"
 
 #include "attestation/check_list.h"
+#include "base/reason.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {
@@ -44,7 +45,8 @@ TEST(Appraisal, NamesTheFailureBeforeWhatIsMissing) {
   checks.Fail("F", "debug is off", "debug is on");
   checks.Conclude();
   EXPECT_EQ(appraisal.verdict, Verdict::kContraindicated);
-  EXPECT_EQ(appraisal.ToStatus(), absl::PermissionDeniedError("debug is on [F]"));
+  EXPECT_EQ(appraisal.ToStatus(),
+            base::Refusal(absl::StatusCode::kPermissionDenied, "F", "debug is on"));
 }
 
 TEST(Appraisal, TellsMissingFromFailed) {
@@ -54,7 +56,8 @@ TEST(Appraisal, TellsMissingFromFailed) {
   checks.Missing("M", "there is a list", "no list at hand");
   checks.Conclude();
   EXPECT_EQ(appraisal.verdict, Verdict::kNone);
-  EXPECT_EQ(appraisal.ToStatus(), absl::FailedPreconditionError("no list at hand [M]"));
+  EXPECT_EQ(appraisal.ToStatus(),
+            base::Refusal(absl::StatusCode::kFailedPrecondition, "M", "no list at hand"));
 }
 
 TEST(Appraisal, NamesEveryWord) {

@@ -23,9 +23,7 @@ std::vector<uint8_t> FromHex(std::string_view hex) {
 
 }  // namespace
 
-std::vector<uint8_t> WycheproofCase::bytes(const char* name) const {
-  return FromHex(test[name]);
-}
+std::vector<uint8_t> WycheproofCase::bytes(const char* name) const { return FromHex(test[name]); }
 
 std::vector<uint8_t> WycheproofCase::group_bytes(const char* name) const {
   return FromHex(group[name]);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "attestation/sev_snp/test_world.h"
+#include "base/reason.h"
 #include "gtest/gtest.h"
 
 namespace caravan::attestation {
@@ -242,8 +243,9 @@ TEST(SnpShortfall, NamesComponentAndDistance) {
   TestWorld world;
   MoveTcb(&world, &sev_snp::Tcb::microcode, 0x73 - 0xD1);
   const Appraisal appraisal = world.Appraise();
-  EXPECT_EQ(appraisal.ToStatus(), absl::PermissionDeniedError(
-                                      "microcode SVN 0x73, policy wants >= 0xd1 [SNP_TCB_FLOOR]"));
+  EXPECT_EQ(appraisal.ToStatus(),
+            base::Refusal(absl::StatusCode::kPermissionDenied, "SNP_TCB_FLOOR",
+                          "microcode SVN 0x73, policy wants >= 0xd1"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -16,7 +16,7 @@ fail() {
 
 # "file:TEST(Suite, Name)" of each test.
 index=$(grep -roE --include='*_test.cc' '^(TYPED_)?TEST(_[FP])?\([A-Za-z0-9_]+, [A-Za-z0-9_]+\)' \
-  "$tree"/{attestation,cli,daemon,tests})
+  "$tree"/{attestation,attester,cli,collateral,daemon,tests})
 
 # Every file that holds the test $1, "Suite.Name".
 files_of() { grep -F "(${1%%.*}, ${1#*.})" <<<"$index" | cut -d: -f1; }

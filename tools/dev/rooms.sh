@@ -51,7 +51,7 @@ readonly LARGE_FOLDERS='
 attestation 48
 attestation/nvidia 29
 cli 35
-daemon/engine 44
+daemon/engine 49
 daemon/session 30
 '
 
@@ -60,7 +60,7 @@ daemon/session 30
 readonly WITHOUT_HEADER='
 aead_ipsec_mb aead_openssl binomial bruck buffer certificates chain communicator communicator_life
 composite data_listener device_rules direct doubling endorsement_input evidence_files exchange
-explain_intel explain_nvidia explain_vtpm group_status guest_rules handshake_receive inspect_amd
+explain_intel explain_nvidia explain_vtpm guest_rules handshake_receive inspect_amd
 inspect_intel inspect_nvidia intel load measurement_rules needs_nvidia nvidia one_shot operation_spec
 platform_rules point_to_point quote_rules real_subjects reduce_to_root ring ring_forward
 session_links session_manager signer_pool snp synthetic_subjects tcb_rules td_report tls_context
