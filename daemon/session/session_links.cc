@@ -41,10 +41,12 @@ absl::Status ManagerImpl::RunConnection(Link& link) {
         std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(options_.handshake_timeout);
     absl::StatusOr<base::Descriptor> socket =
         base::Connect(link.address, deadline, link.close->fd(), TuneConnection);
-    if (absl::IsDeadlineExceeded(socket.status())) {
-      return Refusal(absl::StatusCode::kDeadlineExceeded, kDeadline, socket.status().message());
+    if (!socket.ok()) {
+      const absl::Status late =
+          Refusal(StatusCode::kDeadlineExceeded, kDeadline, socket.status().message());
+      return link.close->reason().value_or(
+          absl::IsDeadlineExceeded(socket.status()) ? late : socket.status());
     }
-    if (!socket.ok()) return link.close->reason().value_or(socket.status());
     link.socket = *std::move(socket);
   }
   ConnectionOptions options;
